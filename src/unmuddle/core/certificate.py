@@ -1,0 +1,144 @@
+"""Is a point stationary? Answered from the point and two multipliers, with no help from the solver.
+
+A point (X, Z, b) is stationary if multipliers M1 (features) and M4 (labels) exist with
+
+===============  ==================================================================================
+features         ``M1 + M4 Z^T`` is a subgradient of ``|X|_*``
+projection       ``X^T M4`` is a subgradient of ``l1 |Z|_*``
+feature_noise    ``M1`` is a subgradient of ``l2 R`` at ``E_f = X~ - X``
+label_noise      ``-M4`` is a subgradient of ``l3 L(Y~ - B) + box(B)`` at ``B = X Z + 1 b^T``
+intercept        ``1^T M4 = 0``
+box              ``0 <= B <= 1``
+fixed            ``E_f = 0`` or ``E_l = 0`` where a norm decrees it
+===============  ==================================================================================
+
+A subgradient G of a nuclear norm has spectral norm at most 1 and ``<G, X> = |X|_*``: two numbers. For the other two
+terms G is a subgradient of f at E exactly if ``E = prox_f(E + t G)`` for any t > 0, so the measure is how far that
+proximal step moves; t brings G to the size of the data. Nothing is compared with zero, so a residual of 1e-9 is
+seen as 1e-9, and any norm that has a prox has a certificate. The paper's M2 and M3, M5 follow: ``M3 = -X^T M4``,
+``M5 = -M4 Z^T``, and M2 exists by the label condition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from unmuddle.core.problem import Problem
+from unmuddle.core.prox import Array, nuclear_norm, spectral_norm
+from unmuddle.core.result import Point, Solution, Status
+
+COLLAPSED_BELOW = 1e-6
+"""Scores that vary by less than this, relative to the labels, are no scores."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How far a point is from stationary: one number for each condition, all relative, 0 is perfect."""
+
+    features: float
+    projection: float
+    feature_noise: float
+    label_noise: float
+    intercept: float
+    box: float
+    fixed: float
+    tol: float = 1e-3
+
+    @property
+    def conditions(self) -> dict[str, float]:
+        """Every condition by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "tol"}
+
+    @property
+    def worst(self) -> float:
+        """The largest violation; NaN counts as infinite."""
+        return max(np.inf if np.isnan(value) else value for value in self.conditions.values())
+
+    @property
+    def satisfied(self) -> bool:
+        """Whether every condition holds to within ``tol``."""
+        return self.worst <= self.tol
+
+    def __str__(self) -> str:
+        verdict = "stationary" if self.satisfied else "not stationary"
+        name = max(self.conditions, key=lambda condition: self.conditions[condition])
+        return f"{verdict} at {self.tol:g}: worst condition {name} = {self.worst:.1e}"
+
+
+def certify(problem: Problem, point: Point, tol: float = 1e-3) -> Certificate:
+    """Measure every condition at a point."""
+    X, Z, M1, M4 = point.X, point.Z, point.M1, point.M4
+    B = problem.predict(X, Z, point.b)
+    return Certificate(
+        features=_nuclear_gap(M1 + M4 @ Z.T, X),
+        projection=_nuclear_gap(X.T @ M4 / problem.lambdas.projection, Z),
+        feature_noise=_feature_noise(problem, problem.features - X, M1),
+        label_noise=_label_noise(problem, B, M4),
+        intercept=_intercept(problem, M4),
+        box=float(np.abs(B - problem.project_labels(B)).max(initial=0.0)),
+        fixed=_fixed(problem, X, B),
+        tol=tol,
+    )
+
+
+def judge(problem: Problem, solution: Solution, tol: float) -> tuple[Certificate, Status]:
+    """The certificate of a solution and the status that follows from it."""
+    certificate = certify(problem, solution.point, tol)
+    if not solution.finite:
+        return certificate, Status.NON_FINITE
+    if is_collapsed(problem, solution.point):
+        return certificate, Status.COLLAPSED
+    if certificate.satisfied:
+        return certificate, Status.CONVERGED
+    return certificate, Status.MAX_ITER if solution.out_of_iterations else Status.STALLED
+
+
+def is_collapsed(problem: Problem, point: Point) -> bool:
+    """Whether ``X Z`` is zero, next to the labels."""
+    scores = np.linalg.norm(point.X @ point.Z)
+    return bool(scores <= COLLAPSED_BELOW * np.linalg.norm(problem.labels))
+
+
+def _nuclear_gap(G: Array, X: Array) -> float:
+    """How far G is from a subgradient of the nuclear norm at X: excess of ``|G|_2`` over 1, lack of alignment."""
+    size = nuclear_norm(X)
+    misaligned = 1.0 - float(np.vdot(G, X)) / size if size > 0 else 0.0
+    return max(spectral_norm(G) - 1.0, misaligned, 0.0)
+
+
+def _feature_noise(problem: Problem, E_f: Array, M1: Array) -> float:
+    if problem.feature_norm.fixes_zero:
+        return 0.0
+    t = _ratio(problem.features, M1, otherwise=1.0 / problem.lambdas.features)
+    return _relative(E_f - problem.prox_feature_error(E_f + t * M1, t), problem.features)
+
+
+def _label_noise(problem: Problem, B: Array, M4: Array) -> float:
+    if problem.label_norm.fixes_zero:
+        return 0.0
+    t = _ratio(problem.labels, M4, otherwise=1.0 / problem.lambdas.labels)
+    return _relative(B - problem.prox_recovered_labels(B - t * M4, t), problem.labels)
+
+
+def _intercept(problem: Problem, M4: Array) -> float:
+    if not problem.intercept:
+        return 0.0
+    return _relative(M4.sum(axis=0), M4) / np.sqrt(len(M4))
+
+
+def _fixed(problem: Problem, X: Array, B: Array) -> float:
+    features = _relative(problem.features - X, problem.features) if problem.feature_norm.fixes_zero else 0.0
+    labels = _relative(problem.labels - B, problem.labels) if problem.label_norm.fixes_zero else 0.0
+    return max(features, labels)
+
+
+def _ratio(data: Array, multiplier: Array, otherwise: float) -> float:
+    above, below = float(np.linalg.norm(data)), float(np.linalg.norm(multiplier))
+    return above / below if above > 0 and below > 0 else otherwise
+
+
+def _relative(part: Array, whole: Array) -> float:
+    size = float(np.linalg.norm(whole))
+    return float(np.linalg.norm(part)) / size if size > 0 else float(np.linalg.norm(part))

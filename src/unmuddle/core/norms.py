@@ -1,0 +1,206 @@
+"""The norms that measure feature and label errors: each is its value plus its proximal map.
+
+To add one, write its class here and enter it in the tables at the end. Solvers, certificate and estimators
+use nothing but the methods of :class:`Norm`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unmuddle.core import prox, rowspace
+from unmuddle.core.prox import TINY, Array, row_lengths
+
+BISECTIONS = 100
+"""Enough halvings to bring any bracket of doubles down to rounding error."""
+
+
+@dataclass(frozen=True)
+class Norm(ABC):
+    """A convex function ``R`` of an error matrix, with minimum ``R(0) = 0``."""
+
+    fixes_zero: ClassVar[bool] = False
+    """The error is zero by decree and its multiplier free (an ablation of the model)."""
+
+    label_slope: ClassVar[float] = 1.0
+    """Length of the gradient at a unit label error; it sets the scale of lambda 1 (see ``scales``)."""
+
+    @abstractmethod
+    def value(self, errors: Array) -> float:
+        """R at ``errors``."""
+
+    @abstractmethod
+    def prox(self, errors: Array, step: float) -> Array:
+        """Minimise ``step * R(x) + |x - errors|_F**2 / 2``."""
+
+    @abstractmethod
+    def prox_between(self, errors: Array, step: float, lower: Array, upper: Array) -> Array:
+        """The same subject to ``lower <= x <= upper``, where ``lower <= 0 <= upper``."""
+
+    def closest(self, rows: Array, basis: Array) -> Array:
+        """For each row x the point p in the span of an orthonormal ``basis`` that minimises ``R(x - p)``.
+
+        The orthogonal projection, for every R that grows with the length of the row.
+        """
+        return rowspace.project(rows, basis)
+
+    def feature_weight(self, shape: tuple[int, int], noise_level: float) -> float:
+        """The natural size of lambda 2 for features of this shape, before the factor beta."""
+        return 1.0 / np.sqrt(max(shape))
+
+
+class EntryNorm(Norm):
+    """A sum over entries: bounds merely clip the unbounded minimiser, for each entry is a convex problem in one variable."""
+
+    def prox_between(self, errors: Array, step: float, lower: Array, upper: Array) -> Array:
+        return prox.prox_box(self.prox(errors, step), lower, upper)
+
+
+class RowNorm(Norm):
+    """A sum over rows of a convex function ``phi`` of their lengths, known by its slope."""
+
+    @abstractmethod
+    def slope_over_length(self, lengths: Array) -> Array:
+        """``phi'(r) / r`` at lengths ``r > 0``."""
+
+    def prox_between(self, errors: Array, step: float, lower: Array, upper: Array) -> Array:
+        """Find each row's length by bisection.
+
+        The minimiser is ``clip(e / (1 + step phi'(r) / r))`` where ``r`` is its own length; the length of that
+        expression divided by ``r`` falls as ``r`` grows, so it equals 1 at one ``r`` only, or nowhere above 0.
+        """
+
+        def at(lengths: Array) -> Array:
+            return prox.prox_box(errors / (1.0 + step * self.slope_over_length(lengths)), lower, upper)
+
+        low = np.zeros((len(errors), 1))
+        high = row_lengths(prox.prox_box(errors, lower, upper))
+        for _ in range(BISECTIONS):
+            middle = np.maximum((low + high) / 2, TINY)
+            too_short = row_lengths(at(middle)) >= middle
+            low, high = np.where(too_short, middle, low), np.where(too_short, high, middle)
+        return np.where(low > 0, at(np.maximum(low, TINY)), 0.0)
+
+    def feature_weight(self, shape: tuple[int, int], noise_level: float) -> float:
+        return 1.0 / np.sqrt(shape[0])
+
+
+@dataclass(frozen=True)
+class L1(EntryNorm):
+    """``sum |e_ij|``: Laplacian noise, or few gross cells."""
+
+    def value(self, errors: Array) -> float:
+        return float(np.abs(errors).sum())
+
+    def prox(self, errors: Array, step: float) -> Array:
+        return prox.prox_l1(errors, step)
+
+    def closest(self, rows: Array, basis: Array) -> Array:
+        return rowspace.fit_huber(rows, basis, delta=0.0)
+
+
+@dataclass(frozen=True)
+class SquaredFrobenius(EntryNorm):
+    """``sum e_ij**2``, no half: Gaussian noise."""
+
+    label_slope = 2.0
+
+    def value(self, errors: Array) -> float:
+        return float(np.square(errors).sum())
+
+    def prox(self, errors: Array, step: float) -> Array:
+        return prox.prox_squared_frobenius(errors, step)
+
+    def feature_weight(self, shape: tuple[int, int], noise_level: float) -> float:
+        """The weight whose gradient just reaches the spectral norm of pure noise, ``s (sqrt n + sqrt d)``."""
+        n, d = shape
+        return 1.0 / (2.0 * max(noise_level, TINY) * (np.sqrt(n) + np.sqrt(d)))
+
+
+@dataclass(frozen=True)
+class Huber(EntryNorm):
+    """Squares up to ``delta``, absolute values beyond: Gaussian noise with some gross cells."""
+
+    delta: float = 1.0
+
+    def value(self, errors: Array) -> float:
+        return _huber_sum(np.abs(errors), self.delta)
+
+    def prox(self, errors: Array, step: float) -> Array:
+        return prox.prox_huber(errors, step, self.delta)
+
+    def closest(self, rows: Array, basis: Array) -> Array:
+        return rowspace.fit_huber(rows, basis, self.delta)
+
+
+@dataclass(frozen=True)
+class L21(RowNorm):
+    """``sum_i |e_i|_2``: a few whole rows are wrong, as a wrong label is a wrong row of one-hot labels."""
+
+    def value(self, errors: Array) -> float:
+        return float(row_lengths(errors).sum())
+
+    def prox(self, errors: Array, step: float) -> Array:
+        return prox.prox_l21(errors, step)
+
+    def slope_over_length(self, lengths: Array) -> Array:
+        return 1.0 / lengths
+
+
+@dataclass(frozen=True)
+class HuberRows(RowNorm):
+    """Huber's function of every row's length."""
+
+    delta: float = 1.0
+
+    def value(self, errors: Array) -> float:
+        return _huber_sum(row_lengths(errors), self.delta)
+
+    def prox(self, errors: Array, step: float) -> Array:
+        return prox.prox_huber_rows(errors, step, self.delta)
+
+    def slope_over_length(self, lengths: Array) -> Array:
+        return 1.0 / np.maximum(lengths, self.delta)
+
+
+@dataclass(frozen=True)
+class Zero(EntryNorm):
+    """No error at all: the ablations "w/o feature recov." and "w/o label recov."."""
+
+    fixes_zero = True
+
+    def value(self, errors: Array) -> float:
+        return 0.0
+
+    def prox(self, errors: Array, step: float) -> Array:
+        return np.zeros_like(errors)
+
+
+def _huber_sum(sizes: Array, delta: float) -> float:
+    inner = np.minimum(sizes, delta)
+    return float((inner**2 / (2.0 * delta) + (sizes - inner)).sum())
+
+
+NormMaker = Callable[[float], Norm]
+"""Makes a norm from its corner ``delta``, which most do not need."""
+
+FEATURE_NORMS: Mapping[str, NormMaker] = {
+    "l1": lambda delta: L1(),
+    "frobenius": lambda delta: SquaredFrobenius(),
+    "huber": Huber,
+    "l21": lambda delta: L21(),
+    "none": lambda delta: Zero(),
+}
+
+LABEL_NORMS: Mapping[str, NormMaker] = {
+    "l21": lambda delta: L21(),
+    "frobenius": lambda delta: SquaredFrobenius(),
+    "huber": HuberRows,
+    "l1": lambda delta: L1(),
+    "none": lambda delta: Zero(),
+}

@@ -1,0 +1,233 @@
+"""Algorithm 1 of the paper, kept to the letter as the reference.
+
+All variables start at zero; X, Z, B, (b), J, K, E_f, E_l are updated in this order, then the five multipliers, then
+``mu := rho mu``; it stops when the five residuals, in absolute Frobenius norm, are at most ``tol``. The printed test
+``iter > iter_max`` would allow one iteration more than it says; here ``max_iter`` is what it says.
+
+The paper has no intercept. With one, ``b`` is updated in closed form before J and joins ``K J`` wherever that stands.
+
+It is not the solver to use: growing penalties freeze it away from a stationary point, and the small penalties of the
+first iterations magnify rounding errors. With ``rho = 1`` and ``mu`` large enough for the problem it converges.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+from scipy import linalg
+
+from unmuddle.core.problem import Problem
+from unmuddle.core.prox import Array, threshold_singular_values
+from unmuddle.core.result import OnStep, Point, Solution, Trace, ignore
+
+MAX_ITER, TOL = 1000, 1e-6
+"""The printed ``iter_max`` and ``epsilon``."""
+
+
+@dataclass(frozen=True)
+class State:
+    """Every variable of Algorithm 1. ``X_nuclear`` and ``Z_nuclear`` are their nuclear norms, known from the update."""
+
+    X: Array
+    Z: Array
+    B: Array
+    b: Array
+    J: Array
+    K: Array
+    E_f: Array
+    E_l: Array
+    M1: Array
+    M2: Array
+    M3: Array
+    M4: Array
+    M5: Array
+    X_nuclear: float = 0.0
+    Z_nuclear: float = 0.0
+
+    @property
+    def KJ(self) -> Array:  # noqa: N802 - the paper's letters
+        """The bilinear part of the labels, with the intercept."""
+        return self.K @ self.J + self.b
+
+    def is_finite(self) -> bool:
+        """Whether no variable has overflowed."""
+        return all(bool(np.isfinite(value).all()) for value in vars(self).values())
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """Frobenius norms of the five equality constraints."""
+
+    features: float
+    labels: float
+    projection: float
+    bilinear: float
+    copy: float
+
+    def within(self, tol: float) -> bool:
+        """The printed stopping rule."""
+        return max(vars(self).values()) <= tol
+
+
+@dataclass(frozen=True)
+class Algorithm1:
+    """The printed algorithm with its schedule of penalties.
+
+    Parameters
+    ----------
+    mu : float
+        Penalty of the first iteration.
+    rho : float
+        Factor on the penalty after each iteration; 1 keeps it constant.
+    """
+
+    mu: float = 1e-3
+    rho: float = 1.2
+
+    def solve(
+        self, problem: Problem, max_iter: int | None = None, tol: float | None = None, on_step: OnStep = ignore
+    ) -> Solution:
+        """Iterate until the five residuals are at most ``tol`` or the iterations run out."""
+        max_iter = MAX_ITER if max_iter is None else max_iter
+        tol = TOL if tol is None else tol
+        state, mu, records = initial_state(problem), self.mu, list[dict[str, float]]()
+        for n_iter in range(1, max_iter + 1):
+            following = try_step(problem, state, mu)
+            if following is None:
+                return _solution(state, records, finite=False)
+            residuals = measure_residuals(problem, following)
+            records.append(_record(problem, state, following, residuals, mu))
+            on_step(n_iter, records[-1])
+            state, mu = following, self.rho * mu
+            if residuals.within(tol):
+                return _solution(state, records)
+        return _solution(state, records, out_of_iterations=True)
+
+
+def initial_state(problem: Problem) -> State:
+    """All zeros."""
+    (n, d), c = problem.features.shape, problem.labels.shape[1]
+    nd, nc, dc = np.zeros((n, d)), np.zeros((n, c)), np.zeros((d, c))
+    return State(
+        X=nd, Z=dc, B=nc, b=np.zeros(c), J=dc, K=nd, E_f=nd, E_l=nc, M1=nd, M2=nc, M3=dc, M4=nc, M5=nd
+    )
+
+
+def try_step(problem: Problem, state: State, mu: float) -> State | None:
+    """One iteration, or None where it leaves the finite numbers."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        try:
+            following = step(problem, state, mu)
+        except (np.linalg.LinAlgError, ValueError):  # LAPACK refuses matrices that are not finite
+            return None
+    return following if following.is_finite() else None
+
+
+def step(problem: Problem, state: State, mu: float) -> State:
+    """One pass over all variables and multipliers."""
+    for update in (_update_X, _update_Z, _update_B, _update_b, _update_J, _update_K, _update_E, _update_M):
+        state = update(problem, state, mu)
+    return state
+
+
+def _update_X(problem: Problem, s: State, mu: float) -> State:
+    X_hat = (mu * (problem.features - s.E_f + s.K) - s.M5 + s.M1) / (2 * mu)
+    X, singular_values = threshold_singular_values(X_hat, 1 / (2 * mu))
+    return replace(s, X=X, X_nuclear=float(singular_values.sum()))
+
+
+def _update_Z(problem: Problem, s: State, mu: float) -> State:
+    Z, singular_values = threshold_singular_values(s.J - s.M3 / mu, problem.lambdas.projection / mu)
+    return replace(s, Z=Z, Z_nuclear=float(singular_values.sum()))
+
+
+def _update_B(problem: Problem, s: State, mu: float) -> State:
+    B = (mu * (problem.labels - s.E_l + s.KJ) + s.M2 - s.M4) / (2 * mu)
+    return replace(s, B=problem.project_labels(B))
+
+
+def _update_b(problem: Problem, s: State, mu: float) -> State:
+    if not problem.intercept:
+        return s
+    return replace(s, b=(s.B - s.K @ s.J + s.M4 / mu).mean(axis=0))
+
+
+def _update_J(problem: Problem, s: State, mu: float) -> State:
+    K, B = s.K, s.B - s.b
+    left = np.eye(K.shape[1]) + K.T @ K
+    right = s.Z + K.T @ B + (s.M3 + K.T @ s.M4) / mu
+    return replace(s, J=linalg.solve(left, right, assume_a="pos"))
+
+
+def _update_K(problem: Problem, s: State, mu: float) -> State:
+    J, B = s.J, s.B - s.b
+    left = J @ J.T + np.eye(J.shape[0])
+    right = (s.M4 @ J.T + s.M5) / mu + B @ J.T + s.X
+    return replace(s, K=linalg.solve(left, right.T, assume_a="pos").T)
+
+
+def _update_E(problem: Problem, s: State, mu: float) -> State:
+    E_f = problem.prox_feature_error(problem.features - s.X + s.M1 / mu, 1 / mu)
+    E_l = problem.prox_label_error(problem.labels - s.B + s.M2 / mu, 1 / mu)
+    return replace(s, E_f=E_f, E_l=E_l)
+
+
+def _update_M(problem: Problem, s: State, mu: float) -> State:
+    return replace(
+        s,
+        M1=s.M1 + mu * (problem.features - s.X - s.E_f),
+        M2=s.M2 + mu * (problem.labels - s.B - s.E_l),
+        M3=s.M3 + mu * (s.Z - s.J),
+        M4=s.M4 + mu * (s.B - s.KJ),
+        M5=s.M5 + mu * (s.X - s.K),
+    )
+
+
+def measure_residuals(problem: Problem, s: State) -> Residuals:
+    """The five equality constraints after an iteration."""
+    return Residuals(
+        features=_norm(problem.features - s.X - s.E_f),
+        labels=_norm(problem.labels - s.B - s.E_l),
+        projection=_norm(s.Z - s.J),
+        bilinear=_norm(s.B - s.KJ),
+        copy=_norm(s.X - s.K),
+    )
+
+
+def augmented_lagrangian(problem: Problem, s: State, residuals: Residuals, mu: float) -> float:
+    """The paper's L at a state: objective, multipliers on the residuals, and the penalty."""
+    return (
+        problem.weigh(s.X_nuclear, s.Z_nuclear, s.E_f, s.E_l)
+        + float(np.vdot(s.M1, problem.features - s.X - s.E_f))
+        + float(np.vdot(s.M2, problem.labels - s.B - s.E_l))
+        + float(np.vdot(s.M3, s.Z - s.J))
+        + float(np.vdot(s.M4, s.B - s.KJ))
+        + float(np.vdot(s.M5, s.X - s.K))
+        + mu / 2 * sum(value**2 for value in vars(residuals).values())
+    )
+
+
+def _record(problem: Problem, old: State, new: State, residuals: Residuals, mu: float) -> dict[str, float]:
+    """What the trace keeps of an iteration; the last four are what Theorem 1 assumes to vanish."""
+    return {
+        **{f"residual_{name}": value for name, value in asdict(residuals).items()},
+        "objective": problem.weigh(new.X_nuclear, new.Z_nuclear, new.E_f, new.E_l),
+        "augmented_lagrangian": augmented_lagrangian(problem, new, residuals, mu),
+        "mu": mu,
+        "mu_change_K": mu * _norm(new.K - old.K),
+        "mu_change_J": mu * _norm(new.J - old.J),
+        "mu_change_E_f": mu * _norm(new.E_f - old.E_f),
+        "mu_change_E_l": mu * _norm(new.E_l - old.E_l),
+    }
+
+
+def _solution(
+    s: State, records: list[dict[str, float]], *, out_of_iterations: bool = False, finite: bool = True
+) -> Solution:
+    point = Point(X=s.X, Z=s.Z, b=s.b, M1=s.M1, M4=s.M4)
+    return Solution(point, s.E_f, s.E_l, len(records), Trace(records), out_of_iterations, finite)
+
+
+def _norm(matrix: Array) -> float:
+    return float(np.linalg.norm(matrix))

@@ -1,0 +1,128 @@
+"""Row spaces of low-rank matrices, and the points of them that lie closest to given rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from unmuddle.core.prox import Array
+
+RANK_TOL = 1e-7
+"""Singular values below this part of the largest are rounding and solver residue, not rank."""
+
+MAX_ITER = 60
+TOL = 1e-11
+CENTRING_EXPONENT = 3
+"""Mehrotra's: how fast the centring weight falls when the affine step does well."""
+
+BLOCK_ENTRIES = 4_000_000
+"""Rows are taken in blocks so that the largest work array has about this many entries."""
+
+
+def row_basis(matrix: Array) -> Array:
+    """An orthonormal basis of the row space, one vector a row."""
+    _, s, Vt = np.linalg.svd(matrix, full_matrices=False)
+    return Vt[s > RANK_TOL * s.max(initial=0.0)]
+
+
+def project(rows: Array, basis: Array) -> Array:
+    """The orthogonal projection of every row onto the span of an orthonormal ``basis``."""
+    return (rows @ basis.T) @ basis
+
+
+def fit_huber(rows: Array, basis: Array, delta: float) -> Array:
+    """For each row x by itself, the point p in the span of ``basis`` that minimises Huber's function of ``x - p``.
+
+    ``delta`` = 0 is the sum of absolute values. Solved in the dual: the slopes m maximise
+    ``x.m - delta |m|^2 / 2`` subject to ``basis m = 0``, ``-1 <= m <= 1``, and the multiplier of the equality is
+    the position in the basis. A primal-dual interior-point method finds both in some twenty r x r systems a row.
+    """
+    r, d = basis.shape
+    if r in (0, d):
+        return project(rows, basis)
+    size = max(1, BLOCK_ENTRIES // (r * d))
+    blocks = [_fit_block(rows[at : at + size], basis, delta) for at in range(0, len(rows), size)]
+    return np.concatenate(blocks) if blocks else rows.copy()
+
+
+@dataclass
+class _Iterate:
+    """Slopes m, position a, and multipliers p, q of ``m <= 1`` and ``-1 <= m``; a row each."""
+
+    m: Array
+    a: Array
+    p: Array
+    q: Array
+
+    def take(self, rows: Array) -> _Iterate:
+        return _Iterate(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+    def gap(self) -> Array:
+        """Mean complementarity product of each row, as a column."""
+        return np.mean(self.p * (1 - self.m) + self.q * (1 + self.m), axis=1, keepdims=True) / 2
+
+
+def _fit_block(rows: Array, basis: Array, delta: float) -> Array:
+    sizes = np.abs(rows).max(axis=1, keepdims=True)
+    sizes = np.where(sizes > 0, sizes, 1.0)
+    scaled, corners = rows / sizes, delta / sizes
+    positions, active = np.zeros((len(rows), len(basis))), np.arange(len(rows))
+    x, corner, now = scaled, corners, _start(scaled, basis)
+    for _ in range(MAX_ITER):
+        now = _advance(now, x, basis, corner)
+        misfit = np.abs(x - corner * now.m - now.a @ basis - now.p + now.q).max(axis=1)
+        going = np.maximum(now.gap()[:, 0], misfit) > TOL
+        positions[active[~going]] = now.a[~going]
+        active, x, corner, now = active[going], x[going], corner[going], now.take(going)
+        if not len(active):
+            break
+    positions[active] = now.a
+    return (positions @ basis) * sizes
+
+
+def _start(x: Array, basis: Array) -> _Iterate:
+    residual = x - project(x, basis)
+    slack = np.abs(residual).mean(axis=1, keepdims=True) + 1e-8
+    return _Iterate(
+        m=np.zeros_like(x),
+        a=x @ basis.T,
+        p=np.maximum(residual, 0) + slack,
+        q=np.maximum(-residual, 0) + slack,
+    )
+
+
+def _advance(now: _Iterate, x: Array, basis: Array, corner: Array) -> _Iterate:
+    """One predictor-corrector step of each row, as long as its bounds allow."""
+    weights = 1.0 / (corner + now.p / (1 - now.m) + now.q / (1 + now.m))
+    factor = (basis * weights[:, None, :]) @ basis.T
+    misfit = x - corner * now.m - now.a @ basis - now.p + now.q
+
+    def direction(centre_p: Array, centre_q: Array) -> _Iterate:
+        right = misfit - centre_p / (1 - now.m) + centre_q / (1 + now.m)
+        da = np.linalg.solve(factor, ((weights * right + now.m) @ basis.T)[:, :, None])[:, :, 0]
+        dm = weights * (right - da @ basis)
+        dp = (centre_p + now.p * dm) / (1 - now.m)
+        dq = (centre_q - now.q * dm) / (1 + now.m)
+        return _Iterate(dm, da, dp, dq)
+
+    above, below = now.p * (1 - now.m), now.q * (1 + now.m)
+    affine = direction(-above, -below)
+    gap = now.gap()
+    reached = _move(now, affine, 1.0).gap()
+    target = gap * np.clip(reached / gap, 0, 1) ** CENTRING_EXPONENT
+    corrected = direction(target - above + affine.m * affine.p, target - below - affine.m * affine.q)
+    return _move(now, corrected, 0.995)
+
+
+def _move(now: _Iterate, by: _Iterate, fraction: float) -> _Iterate:
+    """Go along a direction, at most ``fraction`` of the way to the nearest bound and never beyond a full step."""
+
+    def reach(value: Array, change: Array) -> Array:
+        ratios = np.where(change < 0, -value / np.minimum(change, -1e-300), np.inf)
+        return ratios.min(axis=1, keepdims=True)
+
+    primal = np.minimum(1.0, fraction * np.minimum(reach(1 - now.m, -by.m), reach(1 + now.m, by.m)))
+    dual = np.minimum(1.0, fraction * np.minimum(reach(now.p, by.p), reach(now.q, by.q)))
+    step = np.minimum(primal, dual)
+    return _Iterate(now.m + step * by.m, now.a + step * by.a, now.p + step * by.p, now.q + step * by.q)

@@ -1,0 +1,83 @@
+"""Natural sizes of the lambdas and of Huber's corner, from the noisy data alone."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.integrate import quad
+from scipy.optimize import brentq
+
+from unmuddle.core.norms import Norm
+from unmuddle.core.problem import Lambdas
+from unmuddle.core.prox import Array, spectral_norm
+
+ALPHA, BETA, LABELS = 0.2, 1.0, 0.05
+"""Default multiples: solver-safe on real and random data, not tuned for accuracy."""
+
+LABEL_DELTA = np.sqrt(0.5)
+"""Corner of Huber's function on label rows: half the length of a label that moved from one class to another."""
+
+FAR = 3.5
+"""Robust deviations beyond which a cell is set aside when the noise level is measured."""
+
+
+def scale_lambdas(
+    features: Array,
+    labels: Array,
+    feature_norm: Norm,
+    label_norm: Norm,
+    *,
+    alpha: float = ALPHA,
+    beta: float = BETA,
+    label_weight: float = LABELS,
+) -> Lambdas:
+    """Lambdas as multiples of the sizes at which their terms begin to matter.
+
+    ``alpha`` near 1 makes the projection zero, ``beta`` = 1 is the scale of robust PCA, ``label_weight`` is lambda 3
+    itself and sets how far labels may bend the features.
+    """
+    return Lambdas(
+        projection=alpha * projection_scale(features, labels, label_norm, label_weight),
+        features=beta * feature_norm.feature_weight(features.shape, noise_level(features)),
+        labels=label_weight,
+    )
+
+
+def projection_scale(features: Array, labels: Array, label_norm: Norm, label_weight: float) -> float:
+    """About the lambda 1 from which Z = 0 is stationary: the spectral norm of the label gradient there."""
+    X, Y = features - features.mean(axis=0), labels - labels.mean(axis=0)
+    if label_norm.fixes_zero:
+        return spectral_norm(X) or 1.0
+    return label_weight * (label_norm.label_slope * spectral_norm(X.T @ Y) or 1.0)
+
+
+def noise_level(features: Array) -> float:
+    """Standard deviation of the noise in a low-rank matrix, from its median singular value.
+
+    Cells beyond 3.5 robust deviations of their column are set aside first: a few gross cells would double the result.
+    Never below a thousandth of the data's own size, so that weights made from it stay finite.
+    """
+    X = features - np.median(features, axis=0)
+    size = float(np.sqrt(np.mean(X**2)))
+    if size == 0:
+        return 1.0
+    spread = 1.4826 * np.median(np.abs(X), axis=0)
+    inside = np.where(np.abs(X) > FAR * spread, 0.0, X) if (spread > 0).all() else X
+    median = float(np.median(np.linalg.svd(inside, compute_uv=False)))
+    return max(median / np.sqrt(max(X.shape) * marchenko_pastur_median(min(X.shape) / max(X.shape))), 1e-3 * size)
+
+
+def marchenko_pastur_median(ratio: float) -> float:
+    """The median of the Marchenko-Pastur law, that is of the eigenvalues of ``W^T W / n`` for pure unit noise.
+
+    >>> round(marchenko_pastur_median(1.0), 4)
+    0.6528
+    """
+    low, high = (1 - np.sqrt(ratio)) ** 2, (1 + np.sqrt(ratio)) ** 2
+
+    def density(angle: float) -> float:  # substitution x = middle - radius cos(angle) removes the square-root ends
+        radius = (high - low) / 2
+        x = (high + low) / 2 - radius * np.cos(angle)
+        return float((radius * np.sin(angle)) ** 2 / (2 * np.pi * ratio * max(x, 1e-300)))
+
+    half = brentq(lambda angle: quad(density, 0, angle)[0] - 0.5, 0, np.pi)
+    return float((high + low) / 2 - (high - low) / 2 * np.cos(half))

@@ -1,0 +1,313 @@
+"""Feature and Label Recovery as a scikit-learn classifier and transformer."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from unmuddle.core.certificate import Certificate, judge
+from unmuddle.core.norms import FEATURE_NORMS, LABEL_NORMS, Norm
+from unmuddle.core.paper import Algorithm1
+from unmuddle.core.problem import Lambdas, Problem
+from unmuddle.core.prox import Array
+from unmuddle.core.result import Solution, Solver, Status
+from unmuddle.core.rowspace import row_basis
+from unmuddle.core.scales import LABEL_DELTA, noise_level, scale_lambdas
+from unmuddle.core.temperature import fit_temperature
+from unmuddle.errors import CollapsedWarning, InvalidParameterError, MemorizedWarning, StationarityWarning
+from unmuddle.estimators import validation
+from unmuddle.estimators.progress import progress_bar
+from unmuddle.estimators.scaling import SCALINGS
+
+SOLVERS: dict[str, Solver] = {"paper": Algorithm1()}
+
+FEATURE_DELTA_LEVELS = 1.5
+"""Huber's corner for features, in noise levels."""
+
+MEMORIZED = 0.9
+"""Share of rows with unchanged labels from which on a fit is called memorised."""
+
+
+class FLRClassifier(ClassifierMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Learn a linear classifier while recovering noisy features and noisy labels.
+
+    Minimises ``|X|_* + l1 |Z|_* + l2 R(X~ - X) + l3 L(Y~ - X Z - 1 b^T)`` subject to ``0 <= X Z + 1 b^T <= 1`` over
+    recovered features X, projection Z and intercept b, where X~ are the given (scaled) features and Y~ the given
+    labels, one-hot. This is the model of "Robust Learning under Hybrid Noise" with an intercept added.
+
+    Parameters
+    ----------
+    feature_norm : {"l1", "frobenius", "huber", "l21", "none"}, default="l1"
+        R, what feature errors cost: ``"l1"`` suits Laplacian noise and few gross cells, ``"frobenius"`` (squared)
+        Gaussian noise, ``"huber"`` both at once, ``"l21"`` whole bad rows; ``"none"`` takes features as they are.
+    label_norm : {"l21", "frobenius", "huber", "l1", "none"}, default="l21"
+        L, what label errors cost, by rows for ``"l21"`` and ``"huber"``; ``"none"`` takes labels as they are.
+    feature_delta, label_delta : float, default=None
+        Corners of the Huber norms, in scaled units. None is 1.5 estimated noise levels for features, and half the
+        length of a label switch, ``sqrt(1/2)``, for labels.
+    lambda_projection, lambda_features, lambda_labels : float, default=None
+        The paper's lambda 1, 2 and 3, for scaled data. None chooses a multiple of a natural scale of the data: 0.2
+        of the lambda 1 at which the projection vanishes, 1 of the scale of robust PCA, and 0.05.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept. The paper has none.
+    box : bool, default=True
+        Whether recovered labels are kept in [0, 1].
+    scale : {"standard", "robust", None}, default="standard"
+        How columns are scaled first: mean and standard deviation, median and median absolute deviation, or not.
+        All results but ``projection_`` and ``components_`` come back in the units of X.
+    solver : {"paper"} or solver object, default="paper"
+        ``"paper"`` is Algorithm 1 as printed; ``unmuddle.Algorithm1(mu=0.3, rho=1.0)`` the same with a
+        constant penalty, which takes longer and reaches a stationary point if mu is large enough.
+    max_iter : int, default=None
+        Largest number of iterations; None is the solver's own (1000 for Algorithm 1).
+    tol : float, default=None
+        Tolerance of the solver's stopping rule; None is the solver's own (1e-6, absolute, for Algorithm 1).
+    certificate_tol : float, default=1e-3
+        Largest violation of a stationarity condition that the certificate accepts.
+    verbose : bool, default=False
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    coef_, intercept_ : ndarrays of shape (n_classes, n_features) and (n_classes,)
+        The classifier in the units of X, a row for each class also where there are two.
+    projection_ : ndarray of shape (n_features, n_classes)
+        The paper's Z, for scaled features.
+    recovered_features_, feature_errors_ : ndarrays of shape (n_samples, n_features)
+        What the training features should be, and what was wrong with them; they add up to X within the tolerance.
+    recovered_labels_, label_errors_ : ndarrays of shape (n_samples, n_classes)
+        The same for labels, one-hot; recovered labels lie in [0, 1].
+    components_ : ndarray of shape (rank_, n_features)
+        An orthonormal basis of the row space of the recovered features, scaled.
+    rank_ : int
+        Rank of the recovered (scaled) features.
+    lambdas_ : Lambdas
+        The weights used: ``projection``, ``features``, ``labels``.
+    temperature_ : float
+        Divides the scores in ``predict_proba``; the given labels are most likely under it.
+    memorized_ : float
+        Share of rows whose recovered label equals the given one exactly.
+    objective_ : float
+        Value of the objective.
+    status_ : Status
+        How the solve ended; only ``Status.CONVERGED`` is a useful, certified stationary point.
+    certificate_ : Certificate
+        Every stationarity condition by name, ``worst`` and ``satisfied``.
+    trace_ : Trace
+        What was measured at every iteration, by name.
+    n_iter_, n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unmuddle import Algorithm1, FLRClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat(["low", "high"], 50)
+    >>> X = np.where(y == "low", -1.0, 1.0)[:, None] * np.ones(4) + rng.normal(0, 0.3, (100, 4))
+    >>> noisy = y.copy()
+    >>> noisy[::5] = "low"  # ten labels of the second half are now wrong
+    >>> model = FLRClassifier(solver=Algorithm1(mu=0.3, rho=1.0)).fit(X, noisy)
+    >>> model.score(X, y)
+    1.0
+    >>> model.status_.name
+    'CONVERGED'
+    """
+
+    def __init__(
+        self,
+        feature_norm: str = "l1",
+        label_norm: str = "l21",
+        *,
+        feature_delta: float | None = None,
+        label_delta: float | None = None,
+        lambda_projection: float | None = None,
+        lambda_features: float | None = None,
+        lambda_labels: float | None = None,
+        fit_intercept: bool = True,
+        box: bool = True,
+        scale: str | None = "standard",
+        solver: str | Solver = "paper",
+        max_iter: int | None = None,
+        tol: float | None = None,
+        certificate_tol: float = 1e-3,
+        verbose: bool = False,
+    ) -> None:
+        self.feature_norm = feature_norm
+        self.label_norm = label_norm
+        self.feature_delta = feature_delta
+        self.label_delta = label_delta
+        self.lambda_projection = lambda_projection
+        self.lambda_features = lambda_features
+        self.lambda_labels = lambda_labels
+        self.fit_intercept = fit_intercept
+        self.box = box
+        self.scale = scale
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.certificate_tol = certificate_tol
+        self.verbose = verbose
+
+    @classmethod
+    def paper(cls, **changes: Any) -> Self:
+        """The published setting: Algorithm 1, l1 on features, l21 on labels, no intercept, the box."""
+        published = {
+            "solver": "paper", "feature_norm": "l1", "label_norm": "l21", "fit_intercept": False, "box": True
+        }  # fmt: skip
+        return cls(**{**published, **changes})
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Recover features and labels and learn the projection between them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Given features; finite numbers.
+        y : array-like of shape (n_samples,)
+            Given labels: strings or numbers, at least two classes.
+
+        Returns
+        -------
+        self : FLRClassifier
+            The fitted estimator.
+        """
+        features, codes = self._validate(X, y)
+        problem = self._pose(features, codes)
+        solution = self._solve(problem)
+        self._publish(problem, solution, codes)
+        self._warn()
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores of rows as they are, not denoised: ``X Z + b``; column 1 minus column 0 for two classes."""
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> Array:
+        """The class with the highest score."""
+        best = self._scores(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def predict_proba(self, X: Any) -> Array:
+        """Softmax of the scores over ``temperature_``."""
+        return softmax(self._scores(X) / self.temperature_, axis=1)
+
+    def transform(self, X: Any) -> Array:
+        """Denoise rows, each by itself: the closest point under ``feature_norm`` in the row space of the recovery.
+
+        The recovery of the training rows themselves, which also used their labels, is in ``recovered_features_``.
+        """
+        check_is_fitted(self)
+        rows = self._scaling.apply(validation.check_features(self, X, reset=False))
+        validation.check_scaled(rows)
+        return self._scaling.undo(self._feature_norm.closest(rows, self.components_))
+
+    def _scores(self, X: Any) -> Array:
+        check_is_fitted(self)
+        rows = validation.check_features(self, X, reset=False)
+        return self._scaling.apply(rows) @ self.projection_ + self._scaled_intercept
+
+    def _validate(self, X: Any, y: Any) -> tuple[Array, Array]:
+        self._validate_parameters()
+        features = validation.check_features(self, X, reset=True)
+        self.classes_, codes = validation.check_labels(y, len(features))
+        self._scaling = SCALINGS[self.scale](features)
+        scaled = self._scaling.apply(features)
+        validation.check_scaled(scaled)
+        return scaled, codes
+
+    def _validate_parameters(self) -> None:
+        validation.check_choice("feature_norm", self.feature_norm, FEATURE_NORMS)
+        validation.check_choice("label_norm", self.label_norm, LABEL_NORMS)
+        validation.check_choice("scale", self.scale, SCALINGS)
+        for name in ("feature_delta", "label_delta", "lambda_projection", "lambda_features", "lambda_labels", "tol"):
+            validation.check_positive(name, getattr(self, name), optional=True)
+        validation.check_positive("certificate_tol", self.certificate_tol)
+        validation.check_count("max_iter", self.max_iter, optional=True)
+        validation.check_flag("fit_intercept", self.fit_intercept)
+        validation.check_flag("box", self.box)
+        if not callable(getattr(self.solver, "solve", None)):
+            validation.check_choice("solver", self.solver, SOLVERS)
+        if self.feature_norm == self.label_norm == "none":
+            raise InvalidParameterError(
+                "feature_norm and label_norm must not both be 'none': then no error is allowed anywhere and nothing "
+                "can be recovered. Give at least one of them a norm."
+            )
+
+    def _pose(self, features: Array, codes: Array) -> Problem:
+        labels = validation.one_hot(codes, len(self.classes_))
+        self._feature_norm = FEATURE_NORMS[self.feature_norm](self._feature_corner(features))
+        label_norm = LABEL_NORMS[self.label_norm](LABEL_DELTA if self.label_delta is None else self.label_delta)
+        lambdas = self._choose_lambdas(features, labels, label_norm)
+        return Problem(
+            features, labels, self._feature_norm, label_norm, lambdas, bool(self.fit_intercept), bool(self.box)
+        )
+
+    def _feature_corner(self, features: Array) -> float:
+        if self.feature_delta is not None:
+            return self.feature_delta
+        return FEATURE_DELTA_LEVELS * noise_level(features) if self.feature_norm == "huber" else 1.0
+
+    def _choose_lambdas(self, features: Array, labels: Array, label_norm: Norm) -> Lambdas:
+        given = {} if self.lambda_labels is None else {"label_weight": float(self.lambda_labels)}
+        scale = scale_lambdas(features, labels, self._feature_norm, label_norm, **given)
+        return Lambdas(
+            projection=scale.projection if self.lambda_projection is None else float(self.lambda_projection),
+            features=scale.features if self.lambda_features is None else float(self.lambda_features),
+            labels=scale.labels,
+        )
+
+    def _solve(self, problem: Problem) -> Solution:
+        solver = SOLVERS[self.solver] if isinstance(self.solver, str) else self.solver
+        with progress_bar("Recovering", self.max_iter, show=bool(self.verbose)) as on_step:
+            return solver.solve(problem, self.max_iter, self.tol, on_step)
+
+    def _publish(self, problem: Problem, solution: Solution, codes: Array) -> None:
+        point, scaling = solution.point, self._scaling
+        self.certificate_, self.status_ = judge(problem, solution, float(self.certificate_tol))
+        self.lambdas_, self.n_iter_, self.trace_ = problem.lambdas, solution.n_iter, solution.trace
+        self.objective_ = problem.objective(point.X, point.Z, point.b)
+        self.projection_, self._scaled_intercept = point.Z, point.b
+        self.coef_ = (point.Z / scaling.scale[:, None]).T
+        self.intercept_ = point.b - (scaling.centre / scaling.scale) @ point.Z
+        self.recovered_features_ = scaling.undo(point.X)
+        self.feature_errors_ = scaling.undo_difference(solution.E_f)
+        self.recovered_labels_ = np.clip(problem.labels - solution.E_l, 0.0, 1.0)
+        self.label_errors_ = solution.E_l
+        self.memorized_ = float((self.recovered_labels_ == problem.labels).all(axis=1).mean())
+        self.components_ = row_basis(point.X)
+        self.rank_ = len(self.components_)
+        self.temperature_ = fit_temperature(problem.predict(problem.features, point.Z, point.b), codes)
+
+    def _warn(self) -> None:
+        if self.status_ is Status.COLLAPSED:
+            _say(CollapsedWarning, f"{self.status_.value}. Lower lambda_projection ({self.lambdas_.projection:.3g}).")
+        elif self.status_ is not Status.CONVERGED:
+            _say(StationarityWarning, _explain(self.status_, self.certificate_, self.n_iter_))
+        elif self.memorized_ > MEMORIZED:
+            _say(
+                MemorizedWarning,
+                f"the recovered label equals the given one on {self.memorized_:.0%} of rows: if some labels are wrong, "
+                f"they were believed. Raise lambda_projection ({self.lambdas_.projection:.3g}).",
+            )
+
+
+def _explain(status: Status, certificate: Certificate, n_iter: int) -> str:
+    remedy = {
+        Status.MAX_ITER: "Raise max_iter.",
+        Status.STALLED: "A constant penalty, solver=Algorithm1(mu=0.3, rho=1.0), may reach a stationary point.",
+        Status.NON_FINITE: "Scale the data (scale='standard') or use lambdas of moderate size.",
+    }[status]
+    return f"after {n_iter} iterations {status.value} ({certificate}). {remedy}"
+
+
+def _say(category: type[Warning], message: str) -> None:
+    warnings.warn(message, category, stacklevel=4)

@@ -1,0 +1,137 @@
+"""Checks on parameters and data, once, at ``fit``; every message gives name, rule, value and remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from unmuddle.core.prox import Array
+from unmuddle.errors import InvalidDataError, InvalidParameterError
+
+LARGEST = 1e100
+"""Entries beyond this overflow when they are squared and summed."""
+
+
+def check_choice(name: str, value: Any, choices: Collection[Any]) -> None:
+    """The value must be one of a few."""
+    try:
+        known = value in choices
+    except TypeError:  # unhashable
+        known = False
+    if not known:
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise InvalidParameterError(f"{name} must be one of {listed}; got {value!r}.")
+
+
+def check_positive(name: str, value: Any, *, optional: bool = False) -> None:
+    """The value must be a positive, finite number."""
+    if optional and value is None:
+        return
+    if _is_number(value) and 0 < value < np.inf:
+        return
+    alternative = " or None" if optional else ""
+    raise InvalidParameterError(f"{name} must be a positive, finite number{alternative}; got {value!r}.")
+
+
+def check_count(name: str, value: Any, *, optional: bool = False) -> None:
+    """The value must be an integer of at least 1."""
+    if optional and value is None:
+        return
+    if isinstance(value, Integral) and not isinstance(value, bool) and value >= 1:
+        return
+    alternative = " or None" if optional else ""
+    raise InvalidParameterError(f"{name} must be an integer of at least 1{alternative}; got {value!r}.")
+
+
+def check_flag(name: str, value: Any) -> None:
+    """The value must be True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidParameterError(f"{name} must be True or False; got {value!r}.")
+
+
+def check_features(estimator: Any, X: Any, *, reset: bool) -> Array:
+    """A finite float matrix, in memory of its own or the caller's (which nobody writes to)."""
+    checked: Array = validate_data(
+        estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=2 if reset else 1
+    )
+    _check_finite(estimator, checked)
+    return checked
+
+
+def check_scaled(X: Array) -> None:
+    """Scaled data must leave room for squares and sums."""
+    with np.errstate(invalid="ignore"):
+        size = float(np.abs(X).max(initial=0.0))
+    if not size <= LARGEST:
+        raise InvalidDataError(
+            f"X is too large: after scaling its entries must be at most {LARGEST:g} in size; the largest is {size:g}. "
+            "Divide X by a constant or use scale='standard'."
+        )
+
+
+def check_labels(y: Any, n_rows: int) -> tuple[Array, Array]:
+    """The classes, sorted, and the class number of every row."""
+    if y is None:
+        raise InvalidDataError("y must hold a label for every row: fit requires y to be passed, but the target y is None.")
+    y = column_or_1d(y, warn=True)
+    if len(y) != n_rows:
+        raise InvalidDataError(
+            f"X and y must have as many rows; found input variables with inconsistent numbers of samples: "
+            f"{n_rows} in X and {len(y)} in y."
+        )
+    _check_no_missing_label(y)
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise InvalidDataError(
+            f"y must hold at least 2 classes; got 1 class, {classes[0]!r}, on all {n_rows} rows. "
+            "A classifier needs an alternative to learn."
+        )
+    return classes, codes
+
+
+def one_hot(codes: Array, n_classes: int) -> Array:
+    """A row for each code, 1 at its class."""
+    return np.eye(n_classes)[codes]
+
+
+def _check_finite(estimator: Any, X: Array) -> None:
+    bad = ~np.isfinite(X)
+    if not bad.any():
+        return
+    row, column = np.argwhere(bad)[0]
+    names = getattr(estimator, "feature_names_in_", None)
+    where = f"row {row}, column {column if names is None else repr(str(names[column]))}"
+    kind = "NaN" if np.isnan(X[bad]).all() else "infinity" if np.isinf(X[bad]).all() else "NaN and infinity"
+    remedy = (
+        "Missing cells are not supported yet (they are planned): impute them, for example with "
+        "sklearn.impute.SimpleImputer, or drop their rows."
+        if "NaN" in kind
+        else "Replace or clip these cells."
+    )
+    raise InvalidDataError(
+        f"X must hold finite numbers; it contains {kind} (inf or NaN) in {bad.sum()} cells, the first at {where}. {remedy}"
+    )
+
+
+def _check_no_missing_label(y: Array) -> None:
+    if y.dtype.kind == "f":
+        missing = ~np.isfinite(y)
+    elif y.dtype.kind == "O":
+        missing = np.array([label is None or label != label for label in y], dtype=bool)
+    else:
+        return
+    if missing.any():
+        raise InvalidDataError(
+            f"y must hold a label for every row; {missing.sum()} are missing (None, NaN or inf), the first at row "
+            f"{np.flatnonzero(missing)[0]}. Rows without a label are not supported yet: drop them."
+        )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
