@@ -85,7 +85,8 @@ def certify(problem: Problem, point: Point, tol: float = 1e-3) -> Certificate:
 
 def judge(problem: Problem, solution: Solution, tol: float) -> tuple[Certificate, Status]:
     """The certificate of a solution and the status that follows from it."""
-    certificate = certify(problem, solution.point, tol)
+    with np.errstate(over="ignore", invalid="ignore"):  # a point on the verge of overflow is judged all the same
+        certificate = certify(problem, solution.point, tol)
     if not solution.finite:
         return certificate, Status.NON_FINITE
     if is_collapsed(problem, solution.point):

@@ -86,7 +86,11 @@ class Algorithm1:
     rho: float = 1.2
 
     def solve(
-        self, problem: Problem, max_iter: int | None = None, tol: float | None = None, on_step: OnStep = ignore
+        self,
+        problem: Problem,
+        max_iter: int | None = None,
+        tol: float | None = None,
+        on_step: OnStep = ignore,
     ) -> Solution:
         """Iterate until the five residuals are at most ``tol`` or the iterations run out."""
         max_iter = MAX_ITER if max_iter is None else max_iter
@@ -109,9 +113,7 @@ def initial_state(problem: Problem) -> State:
     """All zeros."""
     (n, d), c = problem.features.shape, problem.labels.shape[1]
     nd, nc, dc = np.zeros((n, d)), np.zeros((n, c)), np.zeros((d, c))
-    return State(
-        X=nd, Z=dc, B=nc, b=np.zeros(c), J=dc, K=nd, E_f=nd, E_l=nc, M1=nd, M2=nc, M3=dc, M4=nc, M5=nd
-    )
+    return State(X=nd, Z=dc, B=nc, b=np.zeros(c), J=dc, K=nd, E_f=nd, E_l=nc, M1=nd, M2=nc, M3=dc, M4=nc, M5=nd)
 
 
 def try_step(problem: Problem, state: State, mu: float) -> State | None:

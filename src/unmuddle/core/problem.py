@@ -28,7 +28,7 @@ class Problem:
 
     where ``R`` is ``feature_norm`` and ``L`` is ``label_norm``. Without ``intercept`` b is 0; without ``box``
     the constraint is dropped. A norm that ``fixes_zero`` turns its error into the constraint ``E = 0``.
-    """  # noqa: D205, D400, D415 - the formula is the summary
+    """  # noqa: D400, D415 - the formula is the summary
 
     features: Array
     labels: Array
@@ -47,9 +47,7 @@ class Problem:
 
     def objective(self, X: Array, Z: Array, b: Array) -> float:
         """F at a point; how far the point violates the constraints is the certificate's business."""
-        return self.weigh(
-            nuclear_norm(X), nuclear_norm(Z), self.features - X, self.labels - self.predict(X, Z, b)
-        )
+        return self.weigh(nuclear_norm(X), nuclear_norm(Z), self.features - X, self.labels - self.predict(X, Z, b))
 
     def weigh(self, X_nuclear: float, Z_nuclear: float, E_f: Array, E_l: Array) -> float:
         """The four terms of F, from two nuclear norms and two errors."""

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.floating]
 
-TINY = np.finfo(np.float64).tiny
+TINY = 1e-150
+"""Stands in for zero where something is divided by it; its reciprocal is still far from overflow."""
 
 
 def prox_l1(entries: Array, step: float) -> Array:

@@ -86,6 +86,10 @@ class Solver(Protocol):
     """Anything that solves a problem: the algorithm and its settings are the object, the budget comes with the call."""
 
     def solve(
-        self, problem: Problem, max_iter: int | None = None, tol: float | None = None, on_step: OnStep = ignore
+        self,
+        problem: Problem,
+        max_iter: int | None = None,
+        tol: float | None = None,
+        on_step: OnStep = ignore,
     ) -> Solution:
         """Find a point; ``None`` leaves the budget or the tolerance to the solver."""

@@ -12,7 +12,7 @@ RANK_TOL = 1e-7
 """Singular values below this part of the largest are rounding and solver residue, not rank."""
 
 MAX_ITER = 60
-TOL = 1e-11
+TOL = 1e-13
 CENTRING_EXPONENT = 3
 """Mehrotra's: how fast the centring weight falls when the affine step does well."""
 

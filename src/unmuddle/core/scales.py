@@ -74,7 +74,9 @@ def marchenko_pastur_median(ratio: float) -> float:
     """
     low, high = (1 - np.sqrt(ratio)) ** 2, (1 + np.sqrt(ratio)) ** 2
 
-    def density(angle: float) -> float:  # substitution x = middle - radius cos(angle) removes the square-root ends
+    def density(
+        angle: float,
+    ) -> float:  # substitution x = middle - radius cos(angle) removes the square-root ends
         radius = (high - low) / 2
         x = (high + low) / 2 - radius * np.cos(angle)
         return float((radius * np.sin(angle)) ** 2 / (2 * np.pi * ratio * max(x, 1e-300)))

@@ -10,6 +10,7 @@ from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from unmuddle.core.admm import ADMM
 from unmuddle.core.certificate import Certificate, judge
 from unmuddle.core.norms import FEATURE_NORMS, LABEL_NORMS, Norm
 from unmuddle.core.paper import Algorithm1
@@ -24,7 +25,7 @@ from unmuddle.estimators import validation
 from unmuddle.estimators.progress import progress_bar
 from unmuddle.estimators.scaling import SCALINGS
 
-SOLVERS: dict[str, Solver] = {"paper": Algorithm1()}
+SOLVERS: dict[str, Solver] = {"admm": ADMM(), "paper": Algorithm1()}
 
 FEATURE_DELTA_LEVELS = 1.5
 """Huber's corner for features, in noise levels."""
@@ -60,13 +61,15 @@ class FLRClassifier(ClassifierMixin, OneToOneFeatureMixin, TransformerMixin, Bas
     scale : {"standard", "robust", None}, default="standard"
         How columns are scaled first: mean and standard deviation, median and median absolute deviation, or not.
         All results but ``projection_`` and ``components_`` come back in the units of X.
-    solver : {"paper"} or solver object, default="paper"
-        ``"paper"`` is Algorithm 1 as printed; ``unmuddle.Algorithm1(mu=0.3, rho=1.0)`` the same with a
-        constant penalty, which takes longer and reaches a stationary point if mu is large enough.
+    solver : {"admm", "paper"} or solver object, default="admm"
+        ``"admm"`` iterates until the certificate of its point is within ``tol``; ``"paper"`` is Algorithm 1 as
+        printed, which mostly stops at points that are not stationary. ``unmuddle.Algorithm1(mu=0.3, rho=1.0)`` is
+        Algorithm 1 with a constant penalty.
     max_iter : int, default=None
-        Largest number of iterations; None is the solver's own (1000 for Algorithm 1).
+        Largest number of iterations; None is the solver's own: 2000 for ``"admm"``, 1000 for Algorithm 1.
     tol : float, default=None
-        Tolerance of the solver's stopping rule; None is the solver's own (1e-6, absolute, for Algorithm 1).
+        Tolerance of the solver's stopping rule; None is the solver's own: 1e-4 on the certificate for ``"admm"``,
+        1e-6 on the residuals, absolute, for Algorithm 1.
     certificate_tol : float, default=1e-3
         Largest violation of a stationarity condition that the certificate accepts.
     verbose : bool, default=False
@@ -108,13 +111,13 @@ class FLRClassifier(ClassifierMixin, OneToOneFeatureMixin, TransformerMixin, Bas
     Examples
     --------
     >>> import numpy as np
-    >>> from unmuddle import Algorithm1, FLRClassifier
+    >>> from unmuddle import FLRClassifier
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat(["low", "high"], 50)
     >>> X = np.where(y == "low", -1.0, 1.0)[:, None] * np.ones(4) + rng.normal(0, 0.3, (100, 4))
     >>> noisy = y.copy()
     >>> noisy[::5] = "low"  # ten labels of the second half are now wrong
-    >>> model = FLRClassifier(solver=Algorithm1(mu=0.3, rho=1.0)).fit(X, noisy)
+    >>> model = FLRClassifier().fit(X, noisy)
     >>> model.score(X, y)
     1.0
     >>> model.status_.name
@@ -134,7 +137,7 @@ class FLRClassifier(ClassifierMixin, OneToOneFeatureMixin, TransformerMixin, Bas
         fit_intercept: bool = True,
         box: bool = True,
         scale: str | None = "standard",
-        solver: str | Solver = "paper",
+        solver: str | Solver = "admm",
         max_iter: int | None = None,
         tol: float | None = None,
         certificate_tol: float = 1e-3,
@@ -228,7 +231,14 @@ class FLRClassifier(ClassifierMixin, OneToOneFeatureMixin, TransformerMixin, Bas
         validation.check_choice("feature_norm", self.feature_norm, FEATURE_NORMS)
         validation.check_choice("label_norm", self.label_norm, LABEL_NORMS)
         validation.check_choice("scale", self.scale, SCALINGS)
-        for name in ("feature_delta", "label_delta", "lambda_projection", "lambda_features", "lambda_labels", "tol"):
+        for name in (
+            "feature_delta",
+            "label_delta",
+            "lambda_projection",
+            "lambda_features",
+            "lambda_labels",
+            "tol",
+        ):
             validation.check_positive(name, getattr(self, name), optional=True)
         validation.check_positive("certificate_tol", self.certificate_tol)
         validation.check_count("max_iter", self.max_iter, optional=True)
@@ -244,11 +254,19 @@ class FLRClassifier(ClassifierMixin, OneToOneFeatureMixin, TransformerMixin, Bas
 
     def _pose(self, features: Array, codes: Array) -> Problem:
         labels = validation.one_hot(codes, len(self.classes_))
+        if self.label_norm == "none":
+            validation.check_enough_columns(features.shape[1], len(self.classes_), bool(self.fit_intercept))
         self._feature_norm = FEATURE_NORMS[self.feature_norm](self._feature_corner(features))
         label_norm = LABEL_NORMS[self.label_norm](LABEL_DELTA if self.label_delta is None else self.label_delta)
         lambdas = self._choose_lambdas(features, labels, label_norm)
         return Problem(
-            features, labels, self._feature_norm, label_norm, lambdas, bool(self.fit_intercept), bool(self.box)
+            features,
+            labels,
+            self._feature_norm,
+            label_norm,
+            lambdas,
+            bool(self.fit_intercept),
+            bool(self.box),
         )
 
     def _feature_corner(self, features: Array) -> float:
@@ -289,7 +307,10 @@ class FLRClassifier(ClassifierMixin, OneToOneFeatureMixin, TransformerMixin, Bas
 
     def _warn(self) -> None:
         if self.status_ is Status.COLLAPSED:
-            _say(CollapsedWarning, f"{self.status_.value}. Lower lambda_projection ({self.lambdas_.projection:.3g}).")
+            _say(
+                CollapsedWarning,
+                f"{self.status_.value}. Lower lambda_projection ({self.lambdas_.projection:.3g}).",
+            )
         elif self.status_ is not Status.CONVERGED:
             _say(StationarityWarning, _explain(self.status_, self.certificate_, self.n_iter_))
         elif self.memorized_ > MEMORIZED:
@@ -303,7 +324,7 @@ class FLRClassifier(ClassifierMixin, OneToOneFeatureMixin, TransformerMixin, Bas
 def _explain(status: Status, certificate: Certificate, n_iter: int) -> str:
     remedy = {
         Status.MAX_ITER: "Raise max_iter.",
-        Status.STALLED: "A constant penalty, solver=Algorithm1(mu=0.3, rho=1.0), may reach a stationary point.",
+        Status.STALLED: "Algorithm 1 freezes as its penalty grows; solver='admm' does not.",
         Status.NON_FINITE: "Scale the data (scale='standard') or use lambdas of moderate size.",
     }[status]
     return f"after {n_iter} iterations {status.value} ({certificate}). {remedy}"

@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
@@ -57,7 +58,12 @@ def check_flag(name: str, value: Any) -> None:
 def check_features(estimator: Any, X: Any, *, reset: bool) -> Array:
     """A finite float matrix, in memory of its own or the caller's (which nobody writes to)."""
     checked: Array = validate_data(
-        estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=2 if reset else 1
+        estimator,
+        X,
+        reset=reset,
+        dtype=np.float64,
+        ensure_all_finite=False,
+        ensure_min_samples=2 if reset else 1,
     )
     _check_finite(estimator, checked)
     return checked
@@ -77,7 +83,9 @@ def check_scaled(X: Array) -> None:
 def check_labels(y: Any, n_rows: int) -> tuple[Array, Array]:
     """The classes, sorted, and the class number of every row."""
     if y is None:
-        raise InvalidDataError("y must hold a label for every row: fit requires y to be passed, but the target y is None.")
+        raise InvalidDataError(
+            "y must hold a label for every row: fit requires y to be passed, but the target y is None."
+        )
     y = column_or_1d(y, warn=True)
     if len(y) != n_rows:
         raise InvalidDataError(
@@ -93,6 +101,16 @@ def check_labels(y: Any, n_rows: int) -> tuple[Array, Array]:
             "A classifier needs an alternative to learn."
         )
     return classes, codes
+
+
+def check_enough_columns(n_columns: int, n_classes: int, intercept: bool) -> None:
+    """Labels without errors are a linear image of the features only if these have columns enough."""
+    needed = n_classes - intercept
+    if n_columns < needed:
+        raise InvalidDataError(
+            f"label_norm='none' needs X with at least {needed} columns for {n_classes} classes; got {n_columns}: "
+            "no projection can give such labels exactly. Use another label_norm."
+        )
 
 
 def one_hot(codes: Array, n_classes: int) -> Array:
@@ -123,7 +141,7 @@ def _check_no_missing_label(y: Array) -> None:
     if y.dtype.kind == "f":
         missing = ~np.isfinite(y)
     elif y.dtype.kind == "O":
-        missing = np.array([label is None or label != label for label in y], dtype=bool)
+        missing = np.array([pd.isna(label) for label in y], dtype=bool)
     else:
         return
     if missing.any():

@@ -1,0 +1,140 @@
+"""Every proximal map against a numerical minimiser of its definition."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracles
+from unmuddle.core import prox
+from unmuddle.core.norms import L1, L21, Huber, HuberRows, SquaredFrobenius, Zero
+
+numbers = st.floats(-5, 5, allow_nan=False).map(lambda x: round(x, 6))
+steps = st.floats(0.01, 5).map(lambda x: round(x, 6))
+deltas = st.floats(0.05, 3).map(lambda x: round(x, 6))
+
+BY_ENTRY = {
+    "l1": lambda x, delta: abs(x),
+    "frobenius": lambda x, delta: x * x,
+    "huber": lambda x, delta: oracles.huber_scalar(abs(x), delta),
+}
+
+
+def entry_norm(name, delta):
+    return {"l1": L1(), "frobenius": SquaredFrobenius(), "huber": Huber(delta)}[name]
+
+
+def row_norm(name, delta):
+    return {"l21": L21(), "huber_rows": HuberRows(delta)}[name]
+
+
+@pytest.mark.parametrize("name", BY_ENTRY)
+@given(value=numbers, step=steps, delta=deltas)
+@settings(max_examples=60, deadline=None)
+def test_prox_by_entry_is_the_minimiser_of_its_definition(name, value, step, delta):
+    def objective(x):
+        return step * BY_ENTRY[name](x, delta) + (x - value) ** 2 / 2
+
+    found = entry_norm(name, delta).prox(np.array([[value]]), step)[0, 0]
+    assert abs(found - oracles.minimiser_in_one_variable(objective, -6, 6)) <= 1e-9 * max(1, abs(value))
+
+
+@pytest.mark.parametrize("name", BY_ENTRY)
+@given(value=numbers, step=steps, delta=deltas, lower=st.floats(-2, 0), upper=st.floats(0, 2))
+@settings(max_examples=40, deadline=None)
+def test_bounded_prox_by_entry_is_the_minimiser_of_its_definition(name, value, step, delta, lower, upper):
+    def objective(x):
+        return step * BY_ENTRY[name](x, delta) + (x - value) ** 2 / 2
+
+    bounds = np.array([[lower]]), np.array([[upper]])
+    found = entry_norm(name, delta).prox_between(np.array([[value]]), step, *bounds)[0, 0]
+    assert abs(found - oracles.minimiser_in_one_variable(objective, lower, upper)) <= 1e-9 * max(1, abs(value))
+
+
+@pytest.mark.parametrize("name", ["l21", "huber_rows"])
+@given(row=st.lists(numbers, min_size=2, max_size=3), step=steps, delta=deltas)
+@settings(max_examples=20, deadline=None)
+def test_prox_by_row_attains_the_minimum_in_its_definition(name, row, step, delta):
+    row = np.array(row)
+
+    def objective(x):
+        return step * oracles.norm_value(name, x[None], delta) + np.sum((x - row) ** 2) / 2
+
+    found = row_norm(name, delta).prox(row[None], step)[0]
+    lowest = oracles.brute_force_minimum(objective, [row, np.zeros_like(row), found])
+    assert objective(found) <= lowest + 1e-9
+
+
+@pytest.mark.parametrize("name", ["l21", "huber_rows"])
+@given(row=st.lists(st.floats(-2, 2), min_size=3, max_size=3), step=steps, delta=deltas, label=st.integers(0, 2))
+@settings(max_examples=20, deadline=None)
+def test_prox_by_row_inside_the_box_attains_the_minimum_in_its_definition(name, row, step, delta, label):
+    row, given_label = np.array(row), np.eye(3)[label]
+    lower, upper = given_label - 1, given_label
+
+    def objective(x):
+        x = np.clip(x, lower, upper)
+        return step * oracles.norm_value(name, x[None], delta) + np.sum((x - row) ** 2) / 2
+
+    found = row_norm(name, delta).prox_between(row[None], step, lower[None], upper[None])[0]
+    assert np.all(found >= lower)
+    assert np.all(found <= upper)
+    lowest = oracles.brute_force_minimum(objective, [row, np.zeros(3), found])
+    assert objective(found) <= lowest + 1e-9
+
+
+@given(entries=st.lists(numbers, min_size=4, max_size=4), step=steps)
+@settings(max_examples=20, deadline=None)
+def test_singular_value_thresholding_attains_the_minimum_in_its_definition(entries, step):
+    matrix = np.array(entries).reshape(2, 2)
+
+    def objective(x):
+        # (s1 + s2)^2 = s1^2 + s2^2 + 2 s1 s2, so two rows and columns need no SVD
+        nuclear = np.sqrt(np.sum(x**2) + 2 * abs(x[0] * x[3] - x[1] * x[2]))
+        return step * nuclear + np.sum((x - matrix.ravel()) ** 2) / 2
+
+    found = prox.prox_nuclear(matrix, step)
+    lowest = oracles.brute_force_minimum(objective, [matrix, found])
+    assert objective(found.ravel()) <= lowest + 1e-9
+
+
+@given(st.integers(1, 6), st.integers(1, 6), steps, st.integers(0, 10**6))
+@settings(max_examples=40, deadline=None)
+def test_what_thresholding_removes_is_a_subgradient_of_the_nuclear_norm(n, d, step, seed):
+    matrix = np.random.default_rng(seed).normal(size=(n, d))
+    found = prox.threshold_singular_values(matrix, step)
+    subgradient = (matrix - found.matrix) / step
+    assert np.linalg.norm(subgradient, 2) <= 1 + 1e-9
+    assert abs(np.vdot(subgradient, found.matrix) - found.singular_values.sum()) <= 1e-9
+    assert np.isclose(np.linalg.norm(found.matrix, "nuc"), found.singular_values.sum(), atol=1e-9)
+
+
+@given(value=numbers)
+def test_the_box_gives_the_nearest_point_in_it(value):
+    nearest = oracles.minimiser_in_one_variable(lambda x: (x - value) ** 2, 0, 1)
+    assert abs(prox.prox_box(np.array([[value]]))[0, 0] - nearest) <= 1e-9 * max(1, abs(value))
+
+
+def test_no_error_is_allowed_under_the_norm_none():
+    assert not Zero().prox(np.ones((2, 3)), 0.1).any()
+    assert not Zero().prox_between(np.ones((2, 3)), 0.1, np.zeros((2, 3)), np.ones((2, 3))).any()
+
+
+@pytest.mark.parametrize("name", ["l1", "frobenius", "huber", "l21", "huber_rows"])
+def test_values_are_those_of_the_definitions(name):
+    E = np.random.default_rng(0).normal(size=(7, 4))
+    norm = entry_norm(name, 0.7) if name in BY_ENTRY else row_norm(name, 0.7)
+    assert np.isclose(norm.value(E), oracles.norm_value(name, E, 0.7), rtol=1e-13)
+
+
+def test_huber_is_the_infimal_convolution_of_squares_and_absolute_values():
+    """``min over u of u^2 / (2 delta) + |e - u|``, on a fine grid."""
+    delta, grid = 0.6, np.linspace(-4, 4, 80001)
+    for e in (-3.1, -0.6, 0.2, 1.7):
+        convolved = np.min(grid**2 / (2 * delta) + np.abs(e - grid))
+        assert abs(Huber(delta).value(np.array([[e]])) - convolved) <= 1e-7
+
+
+def test_prox_of_zero_rows_is_zero_without_a_warning():
+    assert not prox.prox_l21(np.zeros((3, 2)), 0.5).any()
+    assert not L21().prox_between(np.zeros((3, 2)), 0.5, -np.ones((3, 2)), np.ones((3, 2))).any()
