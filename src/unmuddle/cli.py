@@ -38,7 +38,7 @@ def _root(
 
 @app.command()
 def demo(
-    feature_noise: Annotated[float, typer.Option(min=0.0, max=10.0, help="Deviation of the noise on features.")] = 0.2,
+    cell_noise: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of cells that are spoiled.")] = 0.1,
     label_noise: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of labels drawn anew.")] = 0.3,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the noise and of the split.")] = 0,
 ) -> None:
@@ -46,13 +46,13 @@ def demo(
 
     Example: unmuddle demo --label-noise 0.4
     """
-    _show(run_demo(feature_noise, label_noise, seed), Console())
+    _show(run_demo(cell_noise, label_noise, seed), Console())
 
 
 def _show(result: Demo, console: Console) -> None:
     console.print(
-        f"Wine: {result.n_train} training rows, noise of deviation {result.feature_noise:g} on every cell, "
-        f"{result.n_wrong_labels} labels wrong."
+        f"Wine, {result.n_train} training rows of {len(result.dataset.feature_names)} cells: "
+        f"{result.n_wrong_cells} cells and {result.n_wrong_labels} labels were made wrong."
     )
     table = Table()
     table.add_column("")

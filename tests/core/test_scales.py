@@ -53,7 +53,6 @@ def test_the_default_weights_are_the_published_scales():
     assert lambdas.labels == 0.1
     rows = scale_lambdas(problem.features, problem.labels, L21(), Zero(), alpha=0.5)
     X = problem.features - problem.features.mean(axis=0)
-    assert rows.features == pytest.approx(1 / np.sqrt(90))
     assert rows.projection == pytest.approx(0.5 * np.linalg.norm(X, 2))
     squares = scale_lambdas(problem.features, problem.labels, SquaredFrobenius(), L21())
     level = noise_level(problem.features)
@@ -63,3 +62,13 @@ def test_the_default_weights_are_the_published_scales():
 def test_constant_features_still_give_positive_weights():
     lambdas = scale_lambdas(np.ones((9, 2)), np.eye(3)[np.arange(9) % 3], SquaredFrobenius(), L21())
     assert min(lambdas.projection, lambdas.features, lambdas.labels) > 0
+
+
+@pytest.mark.parametrize("norm", [L21(), SquaredFrobenius()])
+@pytest.mark.parametrize("shape", [(2000, 100), (300, 300)])
+def test_random_matrix_weights_put_the_gradient_of_pure_noise_at_spectral_norm_1(norm, shape):
+    """There |X|_* begins to win over the noise; the gradients are unit rows, and twice the error."""
+    noise = np.random.default_rng(0).normal(0, 0.7, shape)
+    unit_rows = noise / np.linalg.norm(noise, axis=1, keepdims=True)
+    gradient = unit_rows if norm == L21() else 2 * noise
+    assert norm.feature_weight(shape, 0.7) * np.linalg.norm(gradient, 2) == pytest.approx(1, abs=0.05)

@@ -18,6 +18,7 @@ So an iteration is two passes over row blocks. What a pass returns is small; wha
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -38,6 +39,9 @@ SWEEPS = 3
 FLOORS = (2.0, 1024.0)
 """First and highest factor of the stability floor ``mx (my s2 + mz) >= factor |M4|_2^2``; it doubles on a stall."""
 
+CEILING = 1e3
+"""Highest feature penalty, over the first one, that the floor may ask for when the label multiplier runs away."""
+
 LABEL_PENALTY = (0.1, 2.0, 3.0)
 """Lowest, first and highest label penalty over lambda 3. Without the limit B = Y~ is memorised and all else freezes."""
 
@@ -50,8 +54,7 @@ RECHECK = (20, 50)
 costs as much as two or three iterations."""
 
 
-@dataclass(frozen=True)
-class Penalties:
+class Penalties(NamedTuple):
     """Weights of the squared constraints: features (twice), labels, projection."""
 
     x: float
@@ -76,6 +79,7 @@ class State:
     penalty: Penalties
     floor: float = FLOORS[0]
     projection_floor: float = 0.0
+    ceiling: float = np.inf
     spread: float = 1.0
     n_iter: int = 0
     residuals: dict[str, float] = field(default_factory=dict)
@@ -101,7 +105,10 @@ class ADMM:
     ) -> Solution:
         """Iterate until the certificate of the current point is at most ``tol``."""
         max_iter, tol = MAX_ITER if max_iter is None else max_iter, TOL if tol is None else tol
-        with row_workers(*problem.features.shape, self.n_blocks) as workers:
+        with (
+            row_workers(*problem.features.shape, self.n_blocks) as workers,
+            np.errstate(over="ignore", invalid="ignore"),
+        ):
             return _Run(problem, workers, tol).go(start(problem, workers, self.start), max_iter, on_step)
 
 
@@ -125,7 +132,7 @@ def start(problem: Problem, workers: Workers, kind: str) -> State:
     penalty = Penalties(x=4 / np.sqrt(largest), y=LABEL_PENALTY[1] * weight, z=l1 / size)
     state = State(
         K=X.copy(), M1=np.zeros_like(X), T=np.empty_like(X), KJ=X @ J + b, M4=np.zeros((n, c)), J=J, b=b,
-        Z=J, M3=np.zeros((d, c)), gram=gram, penalty=penalty, spread=_spread(eigenvalues),
+        Z=J, M3=np.zeros((d, c)), gram=gram, penalty=penalty, spread=_spread(eigenvalues), ceiling=CEILING * penalty.x,
     )  # fmt: skip
     return replace(state, penalty=_raise_to_floor(state, weight * np.sqrt(n)))
 
@@ -157,11 +164,10 @@ class _Run:
 
     def try_iterate(self, s: State) -> bool:
         """One iteration, unless it leaves the finite numbers."""
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            try:
-                self.iterate(s)
-            except (np.linalg.LinAlgError, ValueError):  # LAPACK refuses matrices that are not finite
-                return False
+        try:
+            self.iterate(s)
+        except (np.linalg.LinAlgError, ValueError):  # LAPACK refuses matrices that are not finite
+            return False
         return bool(np.isfinite(list(s.residuals.values())).all())
 
     def give_up(self, progress: _Progress, s: State) -> Solution:
@@ -199,7 +205,7 @@ class _Run:
         """X and E_f by their proximal maps, never kept; T from them; M1 half-way. One pass."""
         mx, shrink = s.penalty.x, self.shrinkage(s)
 
-        def update(rows: slice) -> tuple[Array | float, ...]:
+        def update(rows: slice) -> tuple[Any, ...]:
             K, low = s.K[rows], s.M4[rows] @ s.J.T
             low /= mx
             copy_gap, error_gap = self.feature_gaps(s, shrink, rows, low)
@@ -214,7 +220,7 @@ class _Run:
             return _gram(T), T.T @ labels.C[rows], T.sum(axis=0), *map(float, squares)
 
         G, TC, t, copy, error = self.workers.total(update)
-        s.residuals["residual_features"] = np.sqrt(max(copy, error)) / self.feature_size
+        s.residuals["residual_features"] = float(np.sqrt(max(copy, error))) / self.feature_size
         return _Sums(G, TC, t)
 
     def feature_gaps(self, s: State, shrink: _Shrinkage, rows: slice, low: Array) -> tuple[Array, Array]:
@@ -232,7 +238,7 @@ class _Run:
 
     def fit_smooth_block(self, s: State, labels: _Small, sums: _Sums) -> tuple[Array, Array, Array]:
         """Alternate between K and (J, b) in small matrices: K is ``T + R W`` with ``R = C - 1 b^T - T J``."""
-        (mx, my, mz), (G, TC, t) = _values(s.penalty), _values(sums)
+        (mx, my, mz), (G, TC, t) = s.penalty, sums
         C, n, d = labels.C, len(labels.C), len(G)
         CC, c_sum, J, b = C.T @ C, C.sum(axis=0), s.J, s.b
         for _ in range(SWEEPS):
@@ -255,7 +261,7 @@ class _Run:
 
     def update_copies(self, s: State, labels: _Small, J: Array, b: Array, W: Array) -> None:
         """K, K J + 1 b^T and the multipliers; with them the Gram matrix of the next S. One pass."""
-        mx, my, mz = _values(s.penalty)
+        mx, my, mz = s.penalty
         WJ = W @ J
         s.M3 = s.M3 + mz * (labels.Z_relaxed - J)
         dual_projection = mz * _norm(J - s.J) / max(_norm(s.M3), 1e-300)
@@ -263,7 +269,7 @@ class _Run:
             s.penalty = self.rebalance(s)
         mx_next = s.penalty.x
 
-        def update(rows: slice) -> tuple[Array | float, ...]:
+        def update(rows: slice) -> tuple[Any, ...]:
             T, M1 = s.T[rows], s.M1[rows]
             TJ = T @ J
             R = labels.C[rows] - b - TJ
@@ -285,8 +291,8 @@ class _Run:
         s.gram, features, label_change, M1_size = self.workers.total(update)
         s.K, s.T = s.T, s.K
         s.J, s.b = J, b
-        s.residuals["dual_features"] = mx * np.sqrt(features / max(M1_size, 1e-300))
-        s.residuals["dual_labels"] = my * np.sqrt(label_change) / max(_norm(s.M4), 1e-300)
+        s.residuals["dual_features"] = mx * float(np.sqrt(features / max(M1_size, 1e-300)))
+        s.residuals["dual_labels"] = my * float(np.sqrt(label_change)) / max(_norm(s.M4), 1e-300)
         s.residuals["dual_projection"] = dual_projection
 
     def rebalance(self, s: State) -> Penalties:
@@ -331,8 +337,7 @@ class _Small:
     Z_target: Array
 
 
-@dataclass(frozen=True)
-class _Sums:
+class _Sums(NamedTuple):
     """``T^T T``, ``T^T C`` and ``1^T T``."""
 
     gram: Array
@@ -402,8 +407,9 @@ def _copy_weights(J: Array, mx: float, my: float) -> Array:
 
 def _raise_to_floor(s: State, M4_norm: float) -> Penalties:
     """The feature penalty must outweigh the label multiplier: ``mx (my s2 + mz) >= floor |M4|_2^2``."""
-    x, y, z = _values(s.penalty)
-    return Penalties(max(x, s.floor * M4_norm**2 / (y * s.spread + z)), y, z)
+    x, y, z = s.penalty
+    floor = s.floor * M4_norm**2 / (y * s.spread + z)
+    return Penalties(max(x, min(floor, s.ceiling)), y, z)
 
 
 def _spread(eigenvalues: Array) -> float:
@@ -421,10 +427,6 @@ def _balance(penalty: float, primal: float, dual: float) -> float:
     if primal > BALANCE_RATIO * dual:
         return penalty * BALANCE_FACTOR
     return penalty / BALANCE_FACTOR if dual > BALANCE_RATIO * primal else penalty
-
-
-def _values(record: Penalties | _Sums) -> tuple[float, ...] | tuple[Array, ...]:
-    return tuple(vars(record).values())
 
 
 def _solve_positive(left: Array, right: Array) -> Array:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -43,11 +43,11 @@ class Workers:
             return [function(block) for block in self.blocks]
         return list(self.pool.map(function, self.blocks))
 
-    def total(self, function: Callable[[slice], tuple[Result, ...]]) -> tuple[Result, ...]:
+    def total(self, function: Callable[[slice], tuple[Any, ...]]) -> tuple[Any, ...]:
         """Add up, item by item, what the function returns for each block."""
         return tuple(reduce(add, items) for items in zip(*self.map(function), strict=True))
 
-    def factorise(self, function: Callable[..., Result], matrix: Array, *rest: Array, **options: object) -> Result:
+    def factorise(self, function: Callable[..., Any], matrix: Array, *rest: Array, **options: object) -> Any:
         """Call a dense factorisation, with all threads if the matrix is large enough to gain by them."""
         if len(matrix) < SMALL or self.n_threads == 1:
             return function(matrix, *rest, **options)

@@ -16,8 +16,10 @@ import numpy as np
 from unmuddle.core import prox, rowspace
 from unmuddle.core.prox import TINY, Array, row_lengths
 
-BISECTIONS = 60
-"""Enough halvings to bring the bracket down to rounding error."""
+SEARCH_STEPS = 60
+"""Enough halvings of a bracket to reach rounding error; Newton's method takes about six steps."""
+
+EPSILON = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -62,14 +64,15 @@ class EntryNorm(Norm):
 
 
 class RowNorm(Norm):
-    """A sum over rows of a convex function ``phi`` of their lengths, known by its slope."""
+    """A sum over rows of Huber's function of their lengths; a corner at 0 makes it the length itself."""
 
+    @property
     @abstractmethod
-    def slope_over_length(self, lengths: Array) -> Array:
-        """``phi'(r) / r`` at lengths ``r > 0``."""
+    def corner(self) -> float:
+        """The length up to which rows count with their squares."""
 
     def prox_between(self, errors: Array, step: float, lower: Array, upper: Array) -> Array:
-        """The minimiser is ``clip(e / (1 + step phi'(r) / r))`` where r is its own length.
+        """The minimiser is ``clip(e / (1 + step / max(r, corner)))`` where r is its own length.
 
         An entry on the wrong side of a bound that is 0 stays at 0 whatever r is. With these set to 0 the prox without
         bounds is right for every row that it leaves inside its bounds; few rows need a search for r.
@@ -83,21 +86,28 @@ class RowNorm(Norm):
         return found
 
     def _search_length(self, errors: Array, step: float, lower: Array, upper: Array) -> Array:
-        """Bisection: the minimiser's length over r falls as r grows, so it equals 1 at one r only, or nowhere above 0."""
-
-        def at(lengths: Array) -> Array:
-            return prox.prox_box(errors / (1.0 + step * self.slope_over_length(lengths)), lower, upper)
-
-        low = np.zeros((len(errors), 1))
-        high = row_lengths(prox.prox_box(errors, lower, upper))
-        for _ in range(BISECTIONS):
-            middle = np.maximum((low + high) / 2, TINY)
-            too_short = row_lengths(at(middle)) >= middle
-            low, high = np.where(too_short, middle, low), np.where(too_short, high, middle)
-        return np.where(low > 0, at(np.maximum(low, TINY)), 0.0)
+        """Newton's method on ``|minimiser(r)| = r`` in a bracket, which is halved where a step would leave it."""
+        r = high = row_lengths(prox.prox_box(errors, lower, upper))
+        low = np.zeros_like(r)
+        for _ in range(SEARCH_STEPS):
+            divisor = 1.0 + step / np.maximum(r, max(self.corner, TINY))
+            x = prox.prox_box(errors / divisor, lower, upper)
+            length = row_lengths(x)
+            low, high = np.where(length >= r, r, low), np.where(length >= r, high, r)
+            free = np.where((x > lower) & (x < upper), x, 0.0)
+            bending = np.where(r > self.corner, step / np.maximum(r, TINY) ** 2 / divisor, 0.0)
+            slope = bending * np.square(free).sum(axis=1, keepdims=True) / np.maximum(length, TINY)
+            newton = r - (length - r) / (slope - 1.0)
+            following = np.where((newton >= low) & (newton <= high), newton, (low + high) / 2)
+            moved, r = np.abs(following - r), following
+            if np.all(moved <= 4 * EPSILON * np.maximum(r, EPSILON)):
+                break
+        return x
 
     def feature_weight(self, shape: tuple[int, int], noise_level: float) -> float:
-        return 1.0 / np.sqrt(shape[0])
+        """The weight that brings unit rows of pure noise, of spectral norm ``sqrt(n / d) + 1``, to norm 1."""
+        n, d = shape
+        return np.sqrt(d) / (np.sqrt(n) + np.sqrt(d))
 
 
 @dataclass(frozen=True)
@@ -158,8 +168,9 @@ class L21(RowNorm):
     def prox(self, errors: Array, step: float) -> Array:
         return prox.prox_l21(errors, step)
 
-    def slope_over_length(self, lengths: Array) -> Array:
-        return 1.0 / lengths
+    @property
+    def corner(self) -> float:
+        return 0.0
 
 
 @dataclass(frozen=True)
@@ -174,8 +185,9 @@ class HuberRows(RowNorm):
     def prox(self, errors: Array, step: float) -> Array:
         return prox.prox_huber_rows(errors, step, self.delta)
 
-    def slope_over_length(self, lengths: Array) -> Array:
-        return 1.0 / np.maximum(lengths, self.delta)
+    @property
+    def corner(self) -> float:
+        return self.delta
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ class State:
     Z_nuclear: float = 0.0
 
     @property
-    def KJ(self) -> Array:  # noqa: N802 - the paper's letters
+    def KJ(self) -> Array:
         """The bilinear part of the labels, with the intercept."""
         return self.K @ self.J + self.b
 

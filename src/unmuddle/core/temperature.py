@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 from unmuddle.core.prox import Array
 
 LOWEST, HIGHEST = 0.05, 20.0
-"""Scores are near 0 and 1: below the lowest temperature all probabilities are 0 or 1, above the highest all are equal."""
+"""Scores are near 0 and 1: below the lowest all probabilities are 0 or 1, above the highest all are equal."""
 
 
-def fit_temperature(scores: Array, codes: Array) -> float:
+def fit_temperature(scores: Array, codes: NDArray[np.intp]) -> float:
     """The temperature under which the given class numbers are most likely."""
     rows = np.arange(len(codes))
 

@@ -6,6 +6,7 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -194,7 +195,7 @@ class FLRClassifier(ClassifierMixin, OneToOneFeatureMixin, TransformerMixin, Bas
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any) -> NDArray[Any]:
         """The class with the highest score."""
         best = self._scores(X).argmax(axis=1)
         return self.classes_[best]
@@ -218,7 +219,7 @@ class FLRClassifier(ClassifierMixin, OneToOneFeatureMixin, TransformerMixin, Bas
         rows = validation.check_features(self, X, reset=False)
         return self._scaling.apply(rows) @ self.projection_ + self._scaled_intercept
 
-    def _validate(self, X: Any, y: Any) -> tuple[Array, Array]:
+    def _validate(self, X: Any, y: Any) -> tuple[Array, NDArray[np.intp]]:
         self._validate_parameters()
         features = validation.check_features(self, X, reset=True)
         self.classes_, codes = validation.check_labels(y, len(features))
@@ -252,7 +253,7 @@ class FLRClassifier(ClassifierMixin, OneToOneFeatureMixin, TransformerMixin, Bas
                 "can be recovered. Give at least one of them a norm."
             )
 
-    def _pose(self, features: Array, codes: Array) -> Problem:
+    def _pose(self, features: Array, codes: NDArray[np.intp]) -> Problem:
         labels = validation.one_hot(codes, len(self.classes_))
         if self.label_norm == "none":
             validation.check_enough_columns(features.shape[1], len(self.classes_), bool(self.fit_intercept))
@@ -288,7 +289,7 @@ class FLRClassifier(ClassifierMixin, OneToOneFeatureMixin, TransformerMixin, Bas
         with progress_bar("Recovering", self.max_iter, show=bool(self.verbose)) as on_step:
             return solver.solve(problem, self.max_iter, self.tol, on_step)
 
-    def _publish(self, problem: Problem, solution: Solution, codes: Array) -> None:
+    def _publish(self, problem: Problem, solution: Solution, codes: NDArray[np.intp]) -> None:
         point, scaling = solution.point, self._scaling
         self.certificate_, self.status_ = judge(problem, solution, float(self.certificate_tol))
         self.lambdas_, self.n_iter_, self.trace_ = problem.lambdas, solution.n_iter, solution.trace

@@ -85,7 +85,8 @@ class RobustPCA(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n_features)
             Finite numbers.
-        y : ignored
+        y : None
+            Ignored, here for pipelines.
 
         Returns
         -------

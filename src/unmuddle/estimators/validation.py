@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
@@ -43,7 +44,7 @@ def check_count(name: str, value: Any, *, optional: bool = False) -> None:
     """The value must be an integer of at least 1."""
     if optional and value is None:
         return
-    if isinstance(value, Integral) and not isinstance(value, bool) and value >= 1:
+    if isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1:
         return
     alternative = " or None" if optional else ""
     raise InvalidParameterError(f"{name} must be an integer of at least 1{alternative}; got {value!r}.")
@@ -80,7 +81,7 @@ def check_scaled(X: Array) -> None:
         )
 
 
-def check_labels(y: Any, n_rows: int) -> tuple[Array, Array]:
+def check_labels(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """The classes, sorted, and the class number of every row."""
     if y is None:
         raise InvalidDataError(
@@ -113,7 +114,7 @@ def check_enough_columns(n_columns: int, n_classes: int, intercept: bool) -> Non
         )
 
 
-def one_hot(codes: Array, n_classes: int) -> Array:
+def one_hot(codes: NDArray[np.intp], n_classes: int) -> Array:
     """A row for each code, 1 at its class."""
     return np.eye(n_classes)[codes]
 
@@ -133,11 +134,12 @@ def _check_finite(estimator: Any, X: Array) -> None:
         else "Replace or clip these cells."
     )
     raise InvalidDataError(
-        f"X must hold finite numbers; it contains {kind} (inf or NaN) in {bad.sum()} cells, the first at {where}. {remedy}"
+        f"X must hold finite numbers; it contains {kind} (NaN or inf) in {bad.sum()} cells, the first at {where}. "
+        f"{remedy}"
     )
 
 
-def _check_no_missing_label(y: Array) -> None:
+def _check_no_missing_label(y: NDArray[Any]) -> None:
     if y.dtype.kind == "f":
         missing = ~np.isfinite(y)
     elif y.dtype.kind == "O":

@@ -1,0 +1,123 @@
+"""The default solver ends at certified points, the same ones whatever the route."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from core.problems import ALL_NORMS, random_problem, wine_problem
+from unmuddle.core.admm import ADMM
+from unmuddle.core.certificate import certify, judge
+from unmuddle.core.paper import Algorithm1
+from unmuddle.core.problem import Lambdas
+from unmuddle.core.result import Status
+from unmuddle.core.scales import scale_lambdas
+
+
+def with_natural_lambdas(problem):
+    lambdas = scale_lambdas(problem.features, problem.labels, problem.feature_norm, problem.label_norm)
+    return replace(problem, lambdas=lambdas)
+
+
+@pytest.mark.parametrize("box", [True, False], ids=["box", "free"])
+@pytest.mark.parametrize(("feature_norm", "label_norm"), [pair for pair in ALL_NORMS if pair[1] != "none"])
+def test_the_end_point_is_certified_under_every_norm(feature_norm, label_norm, box):
+    problem = random_problem(n=80, d=7, feature_norm=feature_norm, label_norm=label_norm, box=box)
+    problem = with_natural_lambdas(problem)
+    solution = ADMM().solve(problem, tol=1e-3)
+    assert certify(problem, solution.point, tol=1e-3).satisfied
+
+
+@pytest.mark.parametrize("feature_norm", ["l1", "frobenius", "huber", "l21"])
+def test_without_label_errors_the_status_is_honest(feature_norm):
+    """This ablation, a hard bilinear constraint, does not always converge; then it says so."""
+    problem = with_natural_lambdas(random_problem(n=80, d=7, feature_norm=feature_norm, label_norm="none"))
+    certificate, status = judge(problem, ADMM().solve(problem, tol=1e-3), tol=1e-3)
+    assert status is (Status.CONVERGED if certificate.satisfied else Status.MAX_ITER)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_it_ends_where_algorithm_1_with_a_constant_penalty_ends(intercept):
+    """Another algorithm from another start, on the case whose printed schedule freezes."""
+    problem = wine_problem(intercept=intercept)
+    ours = ADMM().solve(problem, tol=1e-6, max_iter=5000).point
+    theirs = Algorithm1(mu=0.3, rho=1.0).solve(problem, max_iter=5000, tol=1e-8).point
+    assert certify(problem, ours, tol=1e-6).satisfied
+    gap = problem.objective(ours.X, ours.Z, ours.b) - problem.objective(theirs.X, theirs.Z, theirs.b)
+    assert abs(gap) <= 1e-5 * problem.objective(theirs.X, theirs.Z, theirs.b)
+
+
+def end_point(problem, **options):
+    return ADMM(**options).solve(problem, tol=1e-6, max_iter=5000).point
+
+
+def assert_same(problem, first, second):
+    one, other = (problem.objective(p.X, p.Z, p.b) for p in (first, second))
+    assert abs(one - other) <= 1e-6 * one
+    assert np.linalg.norm(first.Z - second.Z) <= 1e-4 * np.linalg.norm(first.Z)
+
+
+@pytest.mark.parametrize("n_blocks", [1, 3, 7])
+def test_the_number_of_row_blocks_does_not_matter(n_blocks):
+    problem = wine_problem(intercept=True)
+    assert_same(problem, end_point(problem), end_point(problem, n_blocks=n_blocks))
+
+
+def test_the_number_of_threads_does_not_matter():
+    problem = wine_problem(intercept=True)
+    points = []
+    for limit in (1, 2):
+        with threadpool_limits(limit):
+            points.append(end_point(problem, n_blocks=4))
+    assert np.array_equal(points[0].Z, points[1].Z)
+
+
+def test_the_order_of_rows_does_not_matter():
+    problem = wine_problem(intercept=True)
+    order = np.random.default_rng(0).permutation(len(problem.features))
+    shuffled = replace(problem, features=problem.features[order], labels=problem.labels[order])
+    assert_same(problem, end_point(problem), replace(end_point(shuffled), X=end_point(shuffled).X[np.argsort(order)]))
+
+
+def test_a_tiny_change_of_the_input_changes_the_result_little():
+    problem = wine_problem(intercept=True)
+    noise = 1e-10 * np.random.default_rng(0).normal(size=problem.features.shape)
+    assert_same(problem, end_point(problem), end_point(replace(problem, features=problem.features + noise)))
+
+
+def test_the_data_are_not_changed():
+    problem = wine_problem()
+    before = problem.features.copy(), problem.labels.copy()
+    ADMM().solve(problem, max_iter=20)
+    assert np.array_equal(problem.features, before[0])
+    assert np.array_equal(problem.labels, before[1])
+
+
+def test_errors_have_exact_zeros_and_complete_the_point():
+    problem = with_natural_lambdas(random_problem(n=80, d=7))
+    solution = ADMM().solve(problem, tol=1e-5)
+    E_f = problem.features - solution.point.X
+    assert np.mean(solution.E_f == 0) > 0.2
+    assert np.linalg.norm(E_f - solution.E_f) <= 1e-3 * np.linalg.norm(problem.features)
+
+
+def test_a_start_at_zero_is_possible_and_a_large_lambda_collapses():
+    problem = replace(random_problem(), lambdas=Lambdas(100.0, 0.3, 0.1))
+    for start in ("ridge", "zero"):
+        solution = ADMM(start=start).solve(problem)
+        assert judge(problem, solution, 1e-3)[1] is Status.COLLAPSED
+
+
+def test_the_trace_names_residuals_and_penalties():
+    trace = ADMM().solve(wine_problem(), max_iter=12).trace
+    for name in ("features", "labels", "projection"):
+        assert {f"residual_{name}", f"dual_{name}", f"mu_{name}"} <= set(trace)
+        assert len(trace[f"mu_{name}"]) == 12
+
+
+def test_overflow_is_reported_and_harmless():
+    problem = random_problem()
+    problem = replace(problem, features=problem.features * 1e160)
+    solution = ADMM().solve(problem, max_iter=50)
+    assert all(np.isfinite(value).all() for value in vars(solution.point).values())

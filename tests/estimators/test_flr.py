@@ -1,0 +1,189 @@
+"""What FLRClassifier publishes, and that it is what it says."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris, load_wine
+from sklearn.metrics import log_loss
+
+from unmuddle import FLRClassifier, Status
+from unmuddle.errors import CollapsedWarning, MemorizedWarning, StationarityWarning
+
+
+@pytest.fixture(scope="module")
+def noisy_wine():
+    X, y = load_wine(return_X_y=True)
+    rng = np.random.default_rng(7)
+    noisy = y.copy()
+    rows = rng.permutation(178)[:40]
+    noisy[rows] = (noisy[rows] + rng.integers(1, 3, 40)) % 3
+    return X + 0.2 * X.std(axis=0) * rng.normal(size=X.shape), np.array(["a", "b", "c"])[noisy]
+
+
+@pytest.fixture(scope="module")
+def model(noisy_wine):
+    return FLRClassifier().fit(*noisy_wine)
+
+
+def test_the_default_fit_is_certified(model):
+    assert model.status_ is Status.CONVERGED
+    assert model.certificate_.satisfied
+    assert model.certificate_.worst <= 1e-4
+
+
+def test_scores_are_linear_in_the_units_of_the_user(noisy_wine, model):
+    X, _ = noisy_wine
+    assert model.coef_.shape == (3, 13)
+    assert model.intercept_.shape == (3,)
+    assert model.projection_.shape == (13, 3)
+    assert np.allclose(X @ model.coef_.T + model.intercept_, model.decision_function(X))
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    steps = model.decision_function(X) - scaled @ model.projection_
+    assert np.allclose(steps, steps[0])
+    assert np.array_equal(model.predict(X), model.classes_[model.decision_function(X).argmax(axis=1)])
+
+
+def test_two_classes_have_two_rows_of_coefficients_and_one_score(noisy_wine):
+    X, y = noisy_wine
+    X, y = X[y != "c"], y[y != "c"]
+    model = FLRClassifier(tol=1e-3).fit(X, y)
+    scores = X @ model.coef_.T + model.intercept_
+    assert model.coef_.shape == (2, 13)
+    assert model.decision_function(X).shape == (len(X),)
+    assert np.allclose(model.decision_function(X), scores[:, 1] - scores[:, 0])
+    assert np.array_equal(model.predict(X) == "b", model.decision_function(X) > 0)
+    assert np.all(np.argsort(model.predict_proba(X)[:, 1]) == np.argsort(model.decision_function(X)))
+
+
+def test_probabilities_are_strictly_monotone_in_the_scores(noisy_wine, model):
+    X, _ = noisy_wine
+    scores, chances = model.decision_function(X), model.predict_proba(X)
+    assert np.allclose(chances.sum(axis=1), 1)
+    assert np.array_equal(np.argsort(scores, axis=1), np.argsort(chances, axis=1))
+    ratios = np.log(chances[:, 0] / chances[:, 1]) / (scores[:, 0] - scores[:, 1])
+    assert np.allclose(ratios, 1 / model.temperature_)
+
+
+def test_no_other_temperature_makes_the_given_labels_likelier(noisy_wine, model):
+    X, y = noisy_wine
+    best = log_loss(y, model.predict_proba(X))
+    for factor in (0.9, 1.1):
+        scaled = np.exp(model.decision_function(X) / (factor * model.temperature_))
+        assert best <= log_loss(y, scaled / scaled.sum(axis=1, keepdims=True))
+
+
+def test_recovered_parts_and_errors_add_up_to_what_was_given(noisy_wine, model):
+    X, y = noisy_wine
+    given = (y[:, None] == model.classes_).astype(float)
+    assert np.allclose(model.recovered_features_ + model.feature_errors_, X, atol=1e-3 * X.std(axis=0))
+    assert np.allclose(model.recovered_labels_ + model.label_errors_, given, atol=1e-12)
+    assert model.recovered_labels_.min() >= 0
+    assert model.recovered_labels_.max() <= 1
+    same = np.all(model.recovered_labels_ == given, axis=1).mean()
+    assert model.memorized_ == pytest.approx(same)
+
+
+def test_the_rank_is_that_of_the_recovered_features(model):
+    centred = (model.recovered_features_ - model.recovered_features_.mean(axis=0)) / model.recovered_features_.std(
+        axis=0
+    )
+    rank = np.linalg.matrix_rank(centred, tol=1e-6 * np.linalg.norm(centred, 2))
+    assert abs(rank - model.rank_) <= 1  # the mean of the recovery is not that of the data
+    assert model.components_.shape == (model.rank_, 13)
+
+
+def test_transform_takes_each_row_by_itself_in_the_units_of_the_user(noisy_wine, model):
+    X, y = noisy_wine
+    together = model.transform(X)
+    assert together.shape == X.shape
+    assert np.allclose(together[5], model.transform(X[5:6])[0], atol=1e-6 * X.std(axis=0))
+    assert np.allclose(model.transform(together), together, atol=1e-6 * X.std(axis=0))
+    assert np.array_equal(FLRClassifier().fit_transform(X, y), together)
+
+
+def test_the_callers_arrays_are_left_alone(noisy_wine):
+    X, y = noisy_wine
+    before = X.copy(), y.copy()
+    FLRClassifier(tol=1e-3).fit(X, y).transform(X)
+    assert np.array_equal(X, before[0])
+    assert np.array_equal(y, before[1])
+
+
+@pytest.mark.parametrize("scale", ["standard", "robust"])
+def test_units_and_offsets_of_columns_do_not_matter(noisy_wine, scale):
+    X, y = noisy_wine
+    factors, offsets = np.geomspace(1e-6, 1e6, 13), np.linspace(-5, 5, 13)
+    first = FLRClassifier(scale=scale, tol=1e-3).fit(X, y)
+    second = FLRClassifier(scale=scale, tol=1e-3).fit(X * factors + offsets, y)
+    assert np.allclose(first.decision_function(X), second.decision_function(X * factors + offsets), atol=1e-5)
+    assert np.allclose(first.recovered_features_ * factors + offsets, second.recovered_features_, rtol=1e-4)
+
+
+def test_given_lambdas_are_the_papers_and_are_published(noisy_wine):
+    X, y = noisy_wine
+    model = FLRClassifier(lambda_projection=0.5, lambda_features=0.3, lambda_labels=0.1, tol=1e-3).fit(X, y)
+    assert (model.lambdas_.projection, model.lambdas_.features, model.lambdas_.labels) == (0.5, 0.3, 0.1)
+
+
+def test_the_preset_is_the_published_setting():
+    model = FLRClassifier.paper(lambda_labels=0.2)
+    assert (model.solver, model.feature_norm, model.label_norm) == ("paper", "l1", "l21")
+    assert (model.fit_intercept, model.box, model.lambda_labels) == (False, True, 0.2)
+    assert FLRClassifier.paper(box=False).box is False
+
+
+def test_the_published_algorithm_warns_that_it_is_not_stationary(noisy_wine):
+    with pytest.warns(StationarityWarning, match="not stationary.*solver='admm'"):
+        model = FLRClassifier.paper().fit(*noisy_wine)
+    assert model.status_ is Status.STALLED
+    assert {"objective", "augmented_lagrangian", "mu"} <= set(model.trace_)
+
+
+def test_a_large_projection_weight_collapses_with_a_warning_that_names_it(noisy_wine):
+    with pytest.warns(CollapsedWarning, match="Lower lambda_projection"):
+        model = FLRClassifier(lambda_projection=1e3).fit(*noisy_wine)
+    assert model.status_ is Status.COLLAPSED
+    assert not model.projection_.any()
+
+
+def test_running_out_of_iterations_warns(noisy_wine):
+    with pytest.warns(StationarityWarning, match="max_iter"):
+        model = FLRClassifier(max_iter=3).fit(*noisy_wine)
+    assert model.status_ is Status.MAX_ITER
+    assert model.n_iter_ == 3
+
+
+def test_memorising_the_labels_warns():
+    X, y = load_iris(return_X_y=True)
+    with pytest.warns(MemorizedWarning, match="lambda_projection"):
+        model = FLRClassifier(label_norm="l1", lambda_projection=0.2, tol=1e-3, max_iter=4000).fit(X, y)
+    assert model.memorized_ > 0.9
+
+
+@pytest.mark.parametrize("feature_norm", ["l1", "frobenius", "huber", "l21", "none"])
+@pytest.mark.parametrize("label_norm", ["l21", "frobenius", "huber", "l1"])
+def test_every_pair_of_norms_gives_a_certified_classifier(noisy_wine, feature_norm, label_norm):
+    X, y = noisy_wine
+    model = FLRClassifier(feature_norm, label_norm, tol=1e-3).fit(X, y)
+    clean = load_wine(return_X_y=True)
+    assert model.status_ is Status.CONVERGED
+    assert np.mean(model.predict(clean[0]) == np.array(["a", "b", "c"])[clean[1]]) > 0.7
+    assert np.isfinite(model.transform(X)).all()
+
+
+def test_without_label_errors_the_labels_are_met_exactly(noisy_wine):
+    X, y = noisy_wine
+    with pytest.warns(MemorizedWarning):
+        model = FLRClassifier("frobenius", "none", tol=1e-3).fit(X, y)
+    given = (y[:, None] == model.classes_).astype(float)
+    scaled = (model.recovered_features_ - X.mean(axis=0)) / X.std(axis=0)
+    assert np.allclose(scaled @ model.projection_ + model._scaled_intercept, given, atol=0.02)
+    assert model.memorized_ == 1
+
+
+def test_progress_is_shown_on_request_only(noisy_wine, capfd):
+    FLRClassifier(tol=1e-3).fit(*noisy_wine)
+    assert capfd.readouterr() == ("", "")
+    FLRClassifier(tol=1e-3, verbose=True).fit(*noisy_wine)
+    shown = capfd.readouterr()
+    assert shown.out == ""
+    assert "Recovering" in shown.err
