@@ -105,10 +105,8 @@ class ADMM:
     ) -> Solution:
         """Iterate until the certificate of the current point is at most ``tol``."""
         max_iter, tol = MAX_ITER if max_iter is None else max_iter, TOL if tol is None else tol
-        with (
-            row_workers(*problem.features.shape, self.n_blocks) as workers,
-            np.errstate(over="ignore", invalid="ignore"),
-        ):
+        n, d = problem.features.shape
+        with row_workers(n, d, self.n_blocks) as workers, np.errstate(over="ignore", invalid="ignore"):
             return _Run(problem, workers, tol).go(start(problem, workers, self.start), max_iter, on_step)
 
 
