@@ -38,8 +38,7 @@ def test_version_and_help():
     assert "demo" in run("--help").output
 
 
-def test_a_bad_option_is_refused_with_its_range():
+def test_a_bad_option_is_refused_by_name():
     result = run("demo", "--label-noise", "1.5")
     assert result.exit_code == 2
     assert "--label-noise" in result.output
-    assert "1.5" in result.output

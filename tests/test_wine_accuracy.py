@@ -13,7 +13,7 @@ from unmuddle.noise import add_gaussian, redraw_uniformly
 
 
 def smoothest_within_one_standard_error(results):
-    """Settings come from smooth to rough: take the first that the best does not beat by more than its standard error."""
+    """Settings come from smooth to rough: take the first that is within one standard error of the best."""
     best = np.argmax(results["mean_test_score"])
     error = results["std_test_score"][best] / np.sqrt(5)
     return int(np.argmax(results["mean_test_score"] >= results["mean_test_score"][best] - error))

@@ -3,13 +3,13 @@
 With copies K of X and J of Z the problem is split into a block of proximal maps and a smooth one::
 
     proximal    X, E_f, Z, B        one prox each; that of B is taken exactly, with the box
-    smooth      K, J, b             least squares, bilinear in K and J: a few alternations
+    smooth      K, J, b             least squares, bilinear in K and J: K, then J and b, then K again
     subject to  X~ = K + E_f (M1),  X = K (M5),  Z = J (M3),  B = K J + 1 b^T (M4)
 
 and penalties mx, mx, mz and my. Three facts make it quick (docs/solver.md derives them):
 
 *  K is updated last in its block, so ``M5 = -(M1 + M4 J^T)`` at all times and is never stored.
-*  K is T plus rank c, where T averages the two targets of K; the alternations need the Gram matrix of T only.
+*  K is T plus rank c, where T averages the two targets of K; J and b need the Gram matrix of T only.
 *  The prox of |X|_* needs the Gram matrix of S = K - M5 / mx only: X = S V f V^T.
 
 So an iteration is two passes over row blocks. What a pass returns is small; what is large stays in place.
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
-from unmuddle.core.blocks import Workers, row_workers
+from unmuddle.core.blocks import Workers, row_workers, tiles
 from unmuddle.core.certificate import certify
 from unmuddle.core.problem import Problem
 from unmuddle.core.prox import Array, spectral_norm, threshold_singular_values
@@ -32,9 +32,6 @@ from unmuddle.core.result import OnStep, Point, Solution, Trace, ignore
 MAX_ITER, TOL = 2000, 1e-4
 RELAX = 1.6
 """Over-relaxation: the proximal block is overshot by this factor."""
-
-SWEEPS = 3
-"""Alternations between K and (J, b) in the smooth block."""
 
 FLOORS = (2.0, 1024.0)
 """First and highest factor of the stability floor ``mx (my s2 + mz) >= factor |M4|_2^2``; it doubles on a stall."""
@@ -49,9 +46,13 @@ BALANCE_EVERY, BALANCE_RATIO, BALANCE_FACTOR = 10, 5.0, 1.5
 PATIENCE = 5
 """Balancings without progress after which the floor rises."""
 
-RECHECK = (20, 50)
+RECHECK = (20, 25)
 """Iterations between two looks at the certificate, when the residuals are below the tolerance and when not; a look
 costs as much as two or three iterations."""
+
+
+Found = tuple[Point, Array, Array]
+"""A point with its errors E_f and its recovered labels B."""
 
 
 class Penalties(NamedTuple):
@@ -107,7 +108,12 @@ class ADMM:
         max_iter, tol = MAX_ITER if max_iter is None else max_iter, TOL if tol is None else tol
         n, d = problem.features.shape
         with row_workers(n, d, self.n_blocks) as workers, np.errstate(over="ignore", invalid="ignore"):
-            return _Run(problem, workers, tol).go(start(problem, workers, self.start), max_iter, on_step)
+            run = _Run(problem, workers, tol)
+            try:
+                state = start(problem, workers, self.start)
+            except (np.linalg.LinAlgError, ValueError):  # LAPACK refuses matrices that are not finite
+                return run.give_up()
+            return run.go(state, max_iter, on_step)
 
 
 def start(problem: Problem, workers: Workers, kind: str) -> State:
@@ -150,7 +156,7 @@ class _Run:
             if progress.wants_check(s, self.tol) and progress.keep_best(*self.look(s), s.n_iter) <= self.tol:
                 break
             if not self.try_iterate(s):
-                return self.give_up(progress, s)
+                return self.give_up(progress.best)
             record = {**s.residuals, "mu_features": s.penalty.x, "mu_labels": s.penalty.y, "mu_projection": s.penalty.z}
             self.records.append(record)
             on_step(s.n_iter, record)
@@ -158,7 +164,7 @@ class _Run:
                 progress.raise_floors_on_stall(s)
         else:
             progress.keep_best(*self.look(s), s.n_iter)
-        return self.solution(progress.best, s.n_iter >= max_iter)
+        return self.solution(progress.best, s.n_iter >= max_iter) if progress.best else self.give_up()
 
     def try_iterate(self, s: State) -> bool:
         """One iteration, unless it leaves the finite numbers."""
@@ -168,14 +174,14 @@ class _Run:
             return False
         return bool(np.isfinite(list(s.residuals.values())).all())
 
-    def give_up(self, progress: _Progress, s: State) -> Solution:
+    def give_up(self, best: Found | None = None) -> Solution:
         """The best point seen, or where nothing was seen yet, nothing learned and nothing changed."""
-        problem = self.problem
-        X, B = problem.features, np.zeros_like(problem.labels)
-        nothing = Point(X, np.zeros_like(s.J), np.zeros(B.shape[1]), np.zeros_like(X), B), np.zeros_like(X), B
-        return self.solution(getattr(progress, "best", nothing), out_of_iterations=False, finite=False)
+        X, B = self.problem.features, np.zeros_like(self.problem.labels)
+        Z = np.zeros((X.shape[1], B.shape[1]))
+        nothing = Point(X, Z, Z.sum(axis=0), np.zeros_like(X), B), np.zeros_like(X), B
+        return self.solution(best or nothing, out_of_iterations=False, finite=False)
 
-    def solution(self, best: tuple[Point, Array, Array], out_of_iterations: bool, finite: bool = True) -> Solution:
+    def solution(self, best: Found, out_of_iterations: bool, finite: bool = True) -> Solution:
         point, E_f, B = best
         E_l = self.problem.labels - B
         return Solution(point, E_f, E_l, len(self.records), Trace(self.records), out_of_iterations, finite)
@@ -203,19 +209,22 @@ class _Run:
         """X and E_f by their proximal maps, never kept; T from them; M1 half-way. One pass."""
         mx, shrink = s.penalty.x, self.shrinkage(s)
 
-        def update(rows: slice) -> tuple[Any, ...]:
-            K, low = s.K[rows], s.M4[rows] @ s.J.T
-            low /= mx
-            copy_gap, error_gap = self.feature_gaps(s, shrink, rows, low)
-            T = np.add(copy_gap, error_gap, out=s.T[rows])
-            squares = np.vdot(copy_gap, copy_gap), np.vdot(error_gap, error_gap)
-            T *= RELAX
-            T -= low
-            T *= 0.5
-            T += K
-            error_gap *= RELAX * mx
-            s.M1[rows] += error_gap
-            return _gram(T), T.T @ labels.C[rows], T.sum(axis=0), *map(float, squares)
+        def update(block: slice) -> tuple[Any, ...]:
+            squares = np.zeros(2)
+            for rows in tiles(block, s.K.shape[1]):
+                low = s.M4[rows] @ s.J.T
+                low /= mx
+                copy_gap, error_gap = self.feature_gaps(s, shrink, rows, low)
+                squares += _square(copy_gap), _square(error_gap)
+                T = np.add(copy_gap, error_gap, out=s.T[rows])
+                T *= RELAX
+                T -= low
+                T *= 0.5
+                T += s.K[rows]
+                error_gap *= RELAX * mx
+                s.M1[rows] += error_gap
+            T = s.T[block]
+            return _gram(T), T.T @ labels.C[block], T.sum(axis=0), *squares
 
         G, TC, t, copy, error = self.workers.total(update)
         s.residuals["residual_features"] = float(np.sqrt(max(copy, error))) / self.feature_size
@@ -235,24 +244,22 @@ class _Run:
         return X, D
 
     def fit_smooth_block(self, s: State, labels: _Small, sums: _Sums) -> tuple[Array, Array, Array]:
-        """Alternate between K and (J, b) in small matrices: K is ``T + R W`` with ``R = C - 1 b^T - T J``."""
+        """K for the old J, then (J, b) for that K, in small matrices: K is ``T + R W`` with ``R = C - 1 b^T - T J``."""
         (mx, my, mz), (G, TC, t) = s.penalty, sums
-        C, n, d = labels.C, len(labels.C), len(G)
-        CC, c_sum, J, b = C.T @ C, C.sum(axis=0), s.J, s.b
-        for _ in range(SWEEPS):
-            W = _copy_weights(J, mx, my)
-            TR = TC - np.outer(t, b) - G @ J
-            R1 = c_sum - n * b - J.T @ t
-            RC = CC - np.outer(b, c_sum) - J.T @ TC
-            RR = RC - np.outer(R1, b) - TR.T @ J
-            TRW = TR @ W
-            KK, KC, k_sum = G + TRW + TRW.T + W.T @ RR @ W, TC + W.T @ RC, t + R1 @ W
-            if self.problem.intercept:
-                KK, KC = KK - np.outer(k_sum, k_sum) / n, KC - np.outer(k_sum, c_sum) / n
-            left, right = my * KK + mz * np.eye(d), mz * labels.Z_target + my * KC
-            J = self.workers.factorise(_solve_positive, left, right)
-            if self.problem.intercept:
-                b = (c_sum - k_sum @ J) / n
+        C, n, J, b = labels.C, len(labels.C), s.J, s.b
+        CC, c_sum, W = C.T @ C, C.sum(axis=0), _copy_weights(s.J, mx, my)
+        TR = TC - np.outer(t, b) - G @ J
+        R1 = c_sum - n * b - J.T @ t
+        RC = CC - np.outer(b, c_sum) - J.T @ TC
+        RR = RC - np.outer(R1, b) - TR.T @ J
+        TRW = TR @ W
+        KK, KC, k_sum = G + TRW + TRW.T + W.T @ RR @ W, TC + W.T @ RC, t + R1 @ W
+        if self.problem.intercept:
+            KK, KC = KK - np.outer(k_sum, k_sum) / n, KC - np.outer(k_sum, c_sum) / n
+        left, right = my * KK + mz * np.eye(len(G)), mz * labels.Z_target + my * KC
+        J = self.workers.factorise(_solve_positive, left, right)
+        if self.problem.intercept:
+            b = (c_sum - k_sum @ J) / n
         if _is_time_to_balance(s.n_iter + 1):
             s.spread = _spread(np.maximum(self.workers.factorise(linalg.eigvalsh, KK), 0.0))
         return J, b, _copy_weights(J, mx, my)
@@ -267,24 +274,27 @@ class _Run:
             s.penalty = self.rebalance(s)
         mx_next = s.penalty.x
 
-        def update(rows: slice) -> tuple[Any, ...]:
-            T, M1 = s.T[rows], s.M1[rows]
-            TJ = T @ J
-            R = labels.C[rows] - b - TJ
-            KJ = TJ + R @ WJ + b
-            label_change = _square(KJ - s.KJ[rows])
-            s.M4[rows] += my * (labels.B_relaxed[rows] - KJ)
-            s.KJ[rows] = KJ
-            T += R @ W  # now the new K
-            change = s.K[rows]
-            change -= T
-            feature_change = _square(change)
-            change *= mx
-            M1 += change
-            S = np.add(M1, s.M4[rows] @ J.T, out=change)
-            S /= mx_next
-            S += T
-            return _gram(S), feature_change, label_change, _square(M1)
+        def update(block: slice) -> tuple[Any, ...]:
+            squares = np.zeros(3)
+            for rows in tiles(block, s.K.shape[1]):
+                T, M1 = s.T[rows], s.M1[rows]
+                TJ = T @ J
+                R = labels.C[rows] - b - TJ
+                KJ = TJ + R @ WJ + b
+                label_change = _square(KJ - s.KJ[rows])
+                s.M4[rows] += my * (labels.B_relaxed[rows] - KJ)
+                s.KJ[rows] = KJ
+                T += R @ W  # now the new K
+                change = s.K[rows]
+                change -= T
+                feature_change = _square(change)
+                change *= mx
+                M1 += change
+                squares += feature_change, label_change, _square(M1)
+                S = np.add(M1, s.M4[rows] @ J.T, out=change)
+                S /= mx_next
+                S += T
+            return _gram(s.K[block]), *squares
 
         s.gram, features, label_change, M1_size = self.workers.total(update)
         s.K, s.T = s.T, s.K
@@ -370,7 +380,7 @@ class _Progress:
     def __init__(self) -> None:
         self.lowest, self.idle, self.checked_at = np.inf, 0, 0
         self.best_worst = np.inf
-        self.best: tuple[Point, Array, Array]
+        self.best: Found | None = None
 
     def wants_check(self, s: State, tol: float) -> bool:
         since = s.n_iter - self.checked_at
@@ -378,7 +388,7 @@ class _Progress:
 
     def keep_best(self, point: Point, E_f: Array, B: Array, worst: float, n_iter: int) -> float:
         self.checked_at = n_iter
-        if worst < self.best_worst or not hasattr(self, "best"):
+        if worst < self.best_worst or self.best is None:
             self.best_worst, self.best = worst, (point, E_f, B)
         return worst
 

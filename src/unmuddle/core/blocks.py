@@ -19,8 +19,9 @@ from threadpoolctl import ThreadpoolController
 
 from unmuddle.core.prox import Array
 
-BLOCK_ENTRIES = 1 << 17
-"""Entries of a block of features: 1 MB of doubles."""
+BLOCK_ENTRIES, TILE_ENTRIES = 1 << 19, 1 << 17
+"""Entries of a block and of a tile of it: 4 MB and 1 MB of doubles. Products like tall blocks, for a Gram matrix as
+large as its block costs more to add up than to make; entrywise work likes tiles that stay in the cache."""
 
 SMALL = 200
 """Order from which on a factorisation is worth more than one thread."""
@@ -55,13 +56,20 @@ class Workers:
             return function(matrix, *rest, **options)
 
 
+def tiles(block: slice, n_columns: int) -> Iterator[slice]:
+    """The rows of a block in pieces for entrywise work."""
+    size = max(16, TILE_ENTRIES // n_columns)
+    for at in range(block.start, block.stop, size):
+        yield slice(at, min(at + size, block.stop))
+
+
 @contextmanager
 def row_workers(n_rows: int, n_columns: int, n_blocks: int | None = None) -> Iterator[Workers]:
     """Workers for a matrix; as many threads as the BLAS had been allowed."""
     controller = ThreadpoolController()
     libraries = controller.select(user_api="blas").info()
     n_threads = max([library["num_threads"] for library in libraries], default=1)
-    size = max(1, -(-n_rows // n_blocks)) if n_blocks else max(16, BLOCK_ENTRIES // max(n_columns, 1))
+    size = max(1, -(-n_rows // n_blocks)) if n_blocks else max(16, BLOCK_ENTRIES // n_columns)
     blocks = tuple(slice(at, min(at + size, n_rows)) for at in range(0, n_rows, size))
     with ThreadPoolExecutor(n_threads) as pool, controller.limit(limits=1, user_api="blas"):
         yield Workers(blocks, n_threads, controller, pool)

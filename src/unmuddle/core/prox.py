@@ -20,10 +20,10 @@ def prox_l1(entries: Array, step: float) -> Array:
     """Shrink every entry towards zero by ``step``: the prox of ``sum |x_ij|``.
 
     >>> prox_l1(np.array([[3.0, -0.5], [-2.0, 1.0]]), step=1.0)
-    array([[ 2., -0.],
+    array([[ 2.,  0.],
            [-1.,  0.]])
     """
-    return np.sign(entries) * np.maximum(np.abs(entries) - step, 0.0)
+    return entries - np.clip(entries, -step, step)
 
 
 def prox_l21(rows: Array, step: float) -> Array:
@@ -52,7 +52,7 @@ def prox_huber(entries: Array, step: float, delta: float) -> Array:
     >>> prox_huber(np.array([[3.0, 1.0]]), step=1.0, delta=1.0)
     array([[2. , 0.5]])
     """
-    return entries * (1.0 - step / np.maximum(np.abs(entries), delta + step))
+    return entries - np.clip(entries * (step / (delta + step)), -step, step)
 
 
 def prox_huber_rows(rows: Array, step: float, delta: float) -> Array:
