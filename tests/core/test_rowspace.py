@@ -76,11 +76,15 @@ def test_one_gross_cell_does_not_move_a_row_under_l1():
     assert np.abs(L1().closest(spoiled, basis) - row).max() <= 1e-6
 
 
-def test_the_basis_spans_the_rows_and_ignores_residue():
+@pytest.mark.parametrize("shape", [(20, 8), (2000, 80), (80, 2000)])
+def test_the_basis_spans_the_rows_and_ignores_residue(shape):
     rng = np.random.default_rng(0)
-    matrix = rng.normal(size=(20, 3)) @ rng.normal(size=(3, 8))
-    basis = row_basis(matrix + 1e-10 * rng.normal(size=matrix.shape))
-    assert basis.shape == (3, 8)
+    matrix = rng.normal(size=(shape[0], 3)) @ rng.normal(size=(3, shape[1]))
+    basis = row_basis(matrix + 1e-11 * rng.normal(size=matrix.shape))
+    assert basis.shape == (3, shape[1])
     assert np.allclose(basis @ basis.T, np.eye(3))
     assert np.allclose(matrix @ basis.T @ basis, matrix)
+
+
+def test_the_basis_of_nothing_is_empty():
     assert row_basis(np.zeros((4, 5))).shape == (0, 5)

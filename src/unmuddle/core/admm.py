@@ -24,7 +24,7 @@ import numpy as np
 from scipy import linalg
 
 from unmuddle.core.blocks import Workers, row_workers, tiles
-from unmuddle.core.certificate import certify
+from unmuddle.core.certificate import certify, step_feature_error
 from unmuddle.core.problem import Problem
 from unmuddle.core.prox import Array, spectral_norm, threshold_singular_values
 from unmuddle.core.result import OnStep, Point, Solution, Trace, ignore
@@ -51,8 +51,8 @@ RECHECK = (20, 25)
 costs as much as two or three iterations."""
 
 
-Found = tuple[Point, Array, Array]
-"""A point with its errors E_f and its recovered labels B."""
+Found = tuple[Point, Array]
+"""A point and its recovered labels B, inside the box."""
 
 
 class Penalties(NamedTuple):
@@ -178,12 +178,12 @@ class _Run:
         """The best point seen, or where nothing was seen yet, nothing learned and nothing changed."""
         X, B = self.problem.features, np.zeros_like(self.problem.labels)
         Z = np.zeros((X.shape[1], B.shape[1]))
-        nothing = Point(X, Z, Z.sum(axis=0), np.zeros_like(X), B), np.zeros_like(X), B
+        nothing = Point(X, Z, Z.sum(axis=0), np.zeros_like(X), B), B
         return self.solution(best or nothing, out_of_iterations=False, finite=False)
 
     def solution(self, best: Found, out_of_iterations: bool, finite: bool = True) -> Solution:
-        point, E_f, B = best
-        E_l = self.problem.labels - B
+        point, B = best
+        E_f, E_l = step_feature_error(self.problem, point), self.problem.labels - B
         return Solution(point, E_f, E_l, len(self.records), Trace(self.records), out_of_iterations, finite)
 
     def iterate(self, s: State) -> None:
@@ -314,22 +314,22 @@ class _Run:
         penalty = Penalties(x, y, max(z, s.projection_floor))
         return _raise_to_floor(replace(s, penalty=penalty), spectral_norm(s.M4.T @ s.M4) ** 0.5)
 
-    def look(self, s: State) -> tuple[Point, Array, Array, float]:
-        """The point that the proximal block makes of a state, with its errors and its certificate."""
+    def look(self, s: State) -> tuple[Point, Array, float]:
+        """The point that the proximal block makes of a state, its recovered labels, the worst of its certificate."""
         mx, my, shrink = s.penalty.x, s.penalty.y, self.shrinkage(s)
         B = self.problem.prox_recovered_labels(s.KJ - s.M4 / my, 1 / my)
         Z, _ = threshold_singular_values(s.J - s.M3 / s.penalty.z, self.problem.lambdas.projection / s.penalty.z)
-        X, M1, E_f = s.T.copy(), np.empty_like(s.K), np.empty_like(s.K)
+        X, M1 = np.empty_like(s.K), np.empty_like(s.K)
 
-        def compute(rows: slice) -> None:
-            copy_gap, error_gap = self.feature_gaps(s, shrink, rows, s.M4[rows] @ s.J.T / mx)
-            X[rows] = s.K[rows] + copy_gap
-            M1[rows] = s.M1[rows] + mx * error_gap
-            E_f[rows] = self.problem.features[rows] - s.K[rows] - error_gap
+        def compute(block: slice) -> None:
+            for rows in tiles(block, X.shape[1]):
+                copy_gap, error_gap = self.feature_gaps(s, shrink, rows, s.M4[rows] @ s.J.T / mx)
+                X[rows] = s.K[rows] + copy_gap
+                M1[rows] = s.M1[rows] + mx * error_gap
 
         self.workers.map(compute)
         point = Point(X=X, Z=Z, b=s.b, M1=M1, M4=s.M4 + my * (B - s.KJ))
-        return point, E_f, B, certify(self.problem, point, self.tol).worst
+        return point, B, certify(self.problem, point, self.tol).worst
 
     def shrinkage(self, s: State) -> _Shrinkage:
         return self.workers.factorise(_Shrinkage.of, s.gram, step=1 / s.penalty.x)
@@ -386,10 +386,10 @@ class _Progress:
         since = s.n_iter - self.checked_at
         return bool(s.residuals) and (since >= RECHECK[1] or (since >= RECHECK[0] and max(_residuals(s)) <= tol))
 
-    def keep_best(self, point: Point, E_f: Array, B: Array, worst: float, n_iter: int) -> float:
+    def keep_best(self, point: Point, B: Array, worst: float, n_iter: int) -> float:
         self.checked_at = n_iter
         if worst < self.best_worst or self.best is None:
-            self.best_worst, self.best = worst, (point, E_f, B)
+            self.best_worst, self.best = worst, (point, B)
         return worst
 
     def raise_floors_on_stall(self, s: State) -> None:

@@ -74,7 +74,7 @@ def certify(problem: Problem, point: Point, tol: float = 1e-3) -> Certificate:
     return Certificate(
         features=_nuclear_gap(M1 + M4 @ Z.T, X),
         projection=_nuclear_gap(X.T @ M4 / problem.lambdas.projection, Z),
-        feature_noise=_feature_noise(problem, problem.features - X, M1),
+        feature_noise=_feature_noise(problem, point),
         label_noise=_label_noise(problem, B, M4),
         intercept=_intercept(problem, M4),
         box=float(np.abs(B - problem.project_labels(B)).max(initial=0.0)),
@@ -109,11 +109,16 @@ def _nuclear_gap(G: Array, X: Array) -> float:
     return max(spectral_norm(G) - 1.0, misaligned, 0.0)
 
 
-def _feature_noise(problem: Problem, E_f: Array, M1: Array) -> float:
+def step_feature_error(problem: Problem, point: Point) -> Array:
+    """Where a proximal step takes ``E_f = X~ - X``: nowhere if the point is stationary, up to exact zeros."""
+    t = _ratio(problem.features, point.M1, otherwise=1.0 / problem.lambdas.features)
+    return problem.prox_feature_error(problem.features - point.X + t * point.M1, t)
+
+
+def _feature_noise(problem: Problem, point: Point) -> float:
     if problem.feature_norm.fixes_zero:
         return 0.0
-    t = _ratio(problem.features, M1, otherwise=1.0 / problem.lambdas.features)
-    return _relative(E_f - problem.prox_feature_error(E_f + t * M1, t), problem.features)
+    return _relative(problem.features - point.X - step_feature_error(problem, point), problem.features)
 
 
 def _label_noise(problem: Problem, B: Array, M4: Array) -> float:

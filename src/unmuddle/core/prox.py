@@ -9,11 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 
 Array = NDArray[np.floating]
 
 TINY = 1e-150
 """Stands in for zero where something is divided by it; its reciprocal is still far from overflow."""
+
+EXACT_SIZE, GRAM_RESOLUTION = 1 << 17, 1e-13
+"""Entries up to which singular values are computed directly; part of the largest square below which they are noise."""
 
 
 def prox_l1(entries: Array, step: float) -> Array:
@@ -95,19 +99,50 @@ def threshold_singular_values(matrix: Array, step: float) -> Thresholded:
     return Thresholded((U[:, kept] * shrunk) @ Vt[kept], shrunk)
 
 
+def threshold_quickly(matrix: Array, step: float) -> Thresholded:
+    """The same through the smaller Gram matrix, where the matrix is large and the step within the Gram's resolution.
+
+    ``A^T A = V s^2 V^T`` gives ``A V f V^T`` with ``f = max(1 - step / s, 0)``: two products in place of an SVD.
+    """
+    if matrix.size <= EXACT_SIZE:
+        return threshold_singular_values(matrix, step)
+    if len(matrix) < matrix.shape[1]:
+        found, left = threshold_quickly(matrix.T, step)
+        return Thresholded(found.T, left)
+    squares, V = linalg.eigh(matrix.T @ matrix, driver="evd")
+    s = np.sqrt(np.maximum(squares, 0.0))
+    if step < np.sqrt(GRAM_RESOLUTION) * s[-1]:
+        return threshold_singular_values(matrix, step)
+    kept = s > step
+    V, s = V[:, kept], s[kept]
+    return Thresholded((matrix @ (V * (1.0 - step / s))) @ V.T, s[::-1] - step)
+
+
 def prox_nuclear(matrix: Array, step: float) -> Array:
     """The prox of the sum of singular values."""
     return threshold_singular_values(matrix, step).matrix
 
 
+def singular_values(matrix: Array) -> Array:
+    """All singular values, largest first; of large matrices through the smaller Gram matrix.
+
+    That halves the digits of those that are small next to the largest, and takes a tenth of the time. What is below its
+    resolution is set to zero, lest hundreds of zeros add up to something.
+    """
+    if matrix.size <= EXACT_SIZE:
+        return np.linalg.svd(matrix, compute_uv=False)
+    squares = np.linalg.eigvalsh(matrix.T @ matrix if len(matrix) >= matrix.shape[1] else matrix @ matrix.T)[::-1]
+    return np.sqrt(np.where(squares > GRAM_RESOLUTION * squares[0], squares, 0.0))
+
+
 def nuclear_norm(matrix: Array) -> float:
     """The sum of the singular values."""
-    return float(np.linalg.svd(matrix, compute_uv=False).sum())
+    return float(singular_values(matrix).sum())
 
 
 def spectral_norm(matrix: Array) -> float:
     """The largest singular value."""
-    return float(np.linalg.svd(matrix, compute_uv=False).max(initial=0.0))
+    return float(singular_values(matrix).max(initial=0.0))
 
 
 def row_lengths(rows: Array) -> Array:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from unmuddle.core.prox import Array
+from unmuddle.core.prox import EXACT_SIZE, Array
 
 RANK_TOL = 1e-7
 """Singular values below this part of the largest are rounding and solver residue, not rank."""
@@ -22,8 +22,11 @@ BLOCK_ENTRIES = 4_000_000
 
 def row_basis(matrix: Array) -> Array:
     """An orthonormal basis of the row space, one vector a row."""
-    _, s, Vt = np.linalg.svd(matrix, full_matrices=False)
-    return Vt[s > RANK_TOL * s.max(initial=0.0)]
+    if matrix.size <= EXACT_SIZE or len(matrix) < matrix.shape[1]:
+        _, s, Vt = np.linalg.svd(matrix, full_matrices=False)
+        return Vt[s > RANK_TOL * s.max(initial=0.0)]
+    squares, V = np.linalg.eigh(matrix.T @ matrix)
+    return V.T[squares > RANK_TOL**2 * squares.max(initial=0.0)][::-1]
 
 
 def project(rows: Array, basis: Array) -> Array:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unmuddle.core.prox import Array, prox_l1, spectral_norm, threshold_singular_values
+from unmuddle.core.prox import Array, prox_l1, spectral_norm, threshold_quickly
 from unmuddle.core.result import OnStep, Trace, ignore
 
 FIRST_PENALTY, GROWTH, LARGEST_PENALTY = 1.25, 1.5, 1e7
@@ -41,7 +41,7 @@ def decompose(
     records = list[dict[str, float]]()
     for n_iter in range(1, max_iter + 1):
         S = prox_l1(M - L + Y / mu, weight / mu)
-        L, singular_values = threshold_singular_values(M - S + Y / mu, 1 / mu)
+        L, singular_values = threshold_quickly(M - S + Y / mu, 1 / mu)
         residual = M - L - S
         Y = Y + mu * residual
         objective = float(singular_values.sum() + weight * np.abs(S).sum())

@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 
 from unmuddle.core.norms import Norm
 from unmuddle.core.problem import Lambdas
-from unmuddle.core.prox import Array, spectral_norm
+from unmuddle.core.prox import Array, singular_values, spectral_norm
 
 ALPHA, BETA, LABELS = 0.2, 1.0, 0.05
 """Default multiples: solver-safe on real and random data, not tuned for accuracy."""
@@ -62,7 +62,7 @@ def noise_level(features: Array) -> float:
         return 1.0
     spread = 1.4826 * np.median(np.abs(X), axis=0)
     inside = np.where(np.abs(X) > FAR * spread, 0.0, X) if (spread > 0).all() else X
-    median = float(np.median(np.linalg.svd(inside, compute_uv=False)))
+    median = float(np.median(singular_values(inside)))
     return max(median / np.sqrt(max(X.shape) * marchenko_pastur_median(min(X.shape) / max(X.shape))), 1e-3 * size)
 
 

@@ -1,0 +1,1 @@
+"""Measurements: run ``python -m benchmarks.solver`` from the root of the repository."""
