@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
+import oracles
 from core.problems import ALL_NORMS, random_problem, wine_problem
-from unmuddle.core.admm import ADMM
+from unmuddle.core.admm import ADMM, _Run
+from unmuddle.core.admm import start as start_from
+from unmuddle.core.blocks import row_workers
 from unmuddle.core.certificate import certify, judge
 from unmuddle.core.paper import Algorithm1
 from unmuddle.core.problem import Lambdas
@@ -35,6 +38,51 @@ def test_without_label_errors_the_status_is_honest(feature_norm):
     problem = with_natural_lambdas(random_problem(n=80, d=7, feature_norm=feature_norm, label_norm="none"))
     certificate, status = judge(problem, ADMM().solve(problem, tol=1e-3), tol=1e-3)
     assert status is (Status.CONVERGED if certificate.satisfied else Status.MAX_ITER)
+
+
+@pytest.mark.parametrize("intercept", [True, False], ids=["intercept", "plain"])
+@pytest.mark.parametrize(
+    ("feature_norm", "label_norm"), [("l1", "l21"), ("frobenius", "huber"), ("huber", "frobenius")]
+)
+def test_one_iteration_equals_a_dense_transcription_of_its_derivation(feature_norm, label_norm, intercept):
+    """docs/solver.md with everything formed: M5, K, X, E_f, thin SVDs and d x d inverses."""
+    problem = random_problem(feature_norm=feature_norm, label_norm=label_norm, intercept=intercept, box=False)
+    X_, Y = problem.features, problem.labels
+    (n, d), l1, l2, l3 = X_.shape, problem.lambdas.projection, problem.lambdas.features, problem.lambdas.labels
+    with row_workers(n, d, 3) as workers:
+        run, s = _Run(problem, workers, 1e-3), start_from(problem, workers, "ridge")
+        for _ in range(4):
+            run.iterate(s)
+        K, M1, M4, J, b, M3 = (getattr(s, name).copy() for name in ("K", "M1", "M4", "J", "b", "M3"))
+        mx, my, mz = s.penalty
+        run.iterate(s)
+
+    M5, ones = -(M1 + M4 @ J.T), np.ones((n, 1))
+    X = oracles.shrink_singular_values(K - M5 / mx, 1 / mx)
+    E = oracles.shrink_error(feature_norm, X_ - K + M1 / mx, l2 / mx, 0.5)
+    Z = oracles.shrink_singular_values(J - M3 / mz, l1 / mz)
+    KJ = K @ J + ones * b
+    names = {"huber": "huber_rows"}
+    B = Y - oracles.shrink_error(names.get(label_norm, label_norm), Y - KJ + M4 / my, l3 / my, 0.5)
+    X, E, Z, B = 1.6 * X - 0.6 * K, 1.6 * E - 0.6 * (X_ - K), 1.6 * Z - 0.6 * J, 1.6 * B - 0.6 * KJ
+    T, C, Z_target = (X_ - E + X + (M1 + M5) / mx) / 2, B + M4 / my, Z + M3 / mz
+
+    def best_copy(J, b):
+        return (2 * mx * T + my * (C - ones * b) @ J.T) @ np.linalg.inv(2 * mx * np.eye(d) + my * J @ J.T)
+
+    K = best_copy(J, b)
+    centre = np.eye(n) - np.ones((n, n)) / n if intercept else np.eye(n)
+    J = np.linalg.inv(mz * np.eye(d) + my * K.T @ centre @ K) @ (mz * Z_target + my * K.T @ centre @ C)
+    b = (C - K @ J).mean(axis=0) if intercept else b
+    K = best_copy(J, b)
+    expected = {"K": K, "J": J, "b": b, "M1": M1 + mx * (X_ - K - E), "M3": M3 + mz * (Z - J)}
+    expected["M4"] = M4 + my * (B - K @ J - ones * b)
+    expected["gram"] = (K + (expected["M1"] + expected["M4"] @ J.T) / mx).T @ (
+        K + (expected["M1"] + expected["M4"] @ J.T) / mx
+    )
+    for name, value in expected.items():
+        assert np.linalg.norm(getattr(s, name) - value) <= 1e-9 * max(np.linalg.norm(value), 1e-3), name
+    assert np.allclose(expected["M1"] + M5 + mx * (X - K) + expected["M4"] @ J.T, 0, atol=1e-9)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -120,4 +168,5 @@ def test_overflow_is_reported_and_harmless():
     problem = random_problem()
     problem = replace(problem, features=problem.features * 1e160)
     solution = ADMM().solve(problem, max_iter=50)
+    assert judge(problem, solution, 1e-3)[1] is Status.NON_FINITE
     assert all(np.isfinite(value).all() for value in vars(solution.point).values())

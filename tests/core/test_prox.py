@@ -66,6 +66,29 @@ def test_prox_by_row_attains_the_minimum_in_its_definition(name, row, step, delt
 
 
 @pytest.mark.parametrize("name", ["l21", "huber_rows"])
+@given(direction=st.lists(numbers, min_size=3, max_size=3), length=st.floats(0.01, 5), step=steps, delta=deltas)
+@settings(max_examples=40, deadline=None)
+def test_prox_by_row_is_the_minimiser_along_the_row(name, direction, length, step, delta):
+    """Turning a row turns its minimiser, so that lies on the row's own line: a problem in one variable."""
+    unit = np.array([1.0, *direction]) / np.linalg.norm([1.0, *direction])
+    cost = abs if name == "l21" else (lambda r: oracles.huber_scalar(abs(r), delta))
+    best = oracles.minimiser_in_one_variable(lambda r: step * cost(r) + (r - length) ** 2 / 2, -6, 6)
+    found = row_norm(name, delta).prox(length * unit[None], step)[0]
+    assert np.abs(found - best * unit).max() <= 1e-9 * max(1, length)
+
+
+@given(values=st.lists(st.floats(0.01, 5), min_size=3, max_size=3), step=steps, seed=st.integers(0, 10**6))
+@settings(max_examples=40, deadline=None)
+def test_singular_value_thresholding_is_the_minimiser_in_each_singular_value(values, step, seed):
+    """Turning a matrix turns its minimiser, so the singular values are problems in one variable each."""
+    rng = np.random.default_rng(seed)
+    U, V = np.linalg.qr(rng.normal(size=(5, 3)))[0], np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    best = [oracles.minimiser_in_one_variable(lambda t, v=v: step * abs(t) + (t - v) ** 2 / 2, -6, 6) for v in values]
+    found = prox.prox_nuclear((U * values) @ V.T, step)
+    assert np.abs(found - (U * best) @ V.T).max() <= 1e-8
+
+
+@pytest.mark.parametrize("name", ["l21", "huber_rows"])
 @given(row=st.lists(st.floats(-2, 2), min_size=3, max_size=3), step=steps, delta=deltas, label=st.integers(0, 2))
 @settings(max_examples=20, deadline=None)
 def test_prox_by_row_inside_the_box_attains_the_minimum_in_its_definition(name, row, step, delta, label):

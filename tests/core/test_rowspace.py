@@ -32,6 +32,26 @@ def test_under_l1_no_linear_program_finds_a_closer_point(d, r):
     assert np.all(np.abs(rows - points).sum(axis=1) <= np.array(lowest) * (1 + 1e-7))
 
 
+@pytest.mark.parametrize("norm", [L1(), Huber(0.3)])
+def test_spaces_and_rows_of_integers_where_the_point_is_not_unique_are_no_trouble(norm):
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        basis = row_basis(rng.integers(-1, 2, (2, 5)).astype(float))
+        rows = rng.integers(-2, 3, (6, 5)).astype(float)
+        points = norm.closest(rows, basis)
+        if norm == L1() and len(basis):
+            lowest = np.array([least_absolute_deviations(row, basis) for row in rows])
+            assert np.all(np.abs(rows - points).sum(axis=1) <= lowest + 1e-7)
+        assert np.isfinite(points).all()
+
+
+@pytest.mark.parametrize("norm", [L1(), Huber(0.3)])
+@pytest.mark.parametrize("size", [1e-310, 1e-200, 1e99])
+def test_rows_of_any_size_have_a_finite_closest_point(norm, size):
+    rows, basis = noisy_rows(5, 9, 3)
+    assert np.isfinite(norm.closest(rows * size, basis)).all()
+
+
 @pytest.mark.parametrize("delta", [0.05, 0.4, 5.0])
 @pytest.mark.parametrize(("d", "r"), [(13, 5), (60, 10)])
 def test_under_huber_the_gradient_vanishes_along_the_space(d, r, delta):

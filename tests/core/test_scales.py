@@ -22,6 +22,8 @@ def test_the_noise_level_is_found_under_low_rank_and_gross_cells(shape):
     assert noise_level(X) == pytest.approx(0.5, rel=0.1)
     X[rng.random(shape) < 0.01] += 30
     assert noise_level(X) == pytest.approx(0.5, rel=0.25)
+    with_odd_columns = np.column_stack([X, np.full(len(X), 3.0), np.arange(len(X)) % 10 == 0])
+    assert noise_level(with_odd_columns) == pytest.approx(0.5, rel=0.25)
 
 
 def test_the_noise_level_scales_with_the_data_and_never_vanishes():
@@ -52,8 +54,7 @@ def test_the_default_weights_are_the_published_scales():
     assert lambdas.features == pytest.approx(2 / np.sqrt(90))
     assert lambdas.labels == 0.1
     rows = scale_lambdas(problem.features, problem.labels, L21(), Zero(), alpha=0.5)
-    X = problem.features - problem.features.mean(axis=0)
-    assert rows.projection == pytest.approx(0.5 * np.linalg.norm(X, 2))
+    assert rows.projection == pytest.approx(0.5 * np.linalg.norm(problem.features, 2))
     squares = scale_lambdas(problem.features, problem.labels, SquaredFrobenius(), L21())
     level = noise_level(problem.features)
     assert squares.features == pytest.approx(1 / (2 * level * (np.sqrt(90) + np.sqrt(6))))

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from unmuddle import FLRClassifier, RobustPCA
+from unmuddle import ADMM, Algorithm1, FLRClassifier, RobustPCA
 from unmuddle.errors import InvalidDataError, InvalidParameterError, UnmuddleError, UnmuddleWarning
 
 RNG = np.random.default_rng(0)
@@ -77,6 +77,11 @@ def test_sparse_matrices_are_refused_with_a_remedy():
         ("tol", 0),
         ("certificate_tol", None),
         ("fit_intercept", "yes"),
+        ("verbose", "no"),
+        ("lambda_labels", 10**400),
+        ("lambda_labels", 1e308),
+        ("lambda_features", 1e-320),
+        ("solver", Algorithm1),
         ("box", 1),
     ],
 )
@@ -88,6 +93,24 @@ def test_bad_parameters_are_refused_by_name_rule_and_value(parameter, value):
     assert "must be" in message
     assert repr(value) in message
     assert isinstance(raised.value, UnmuddleError)
+
+
+@pytest.mark.parametrize(
+    ("solver", "settings"),
+    [
+        (Algorithm1, {"mu": 0}),
+        (Algorithm1, {"mu": "a"}),
+        (Algorithm1, {"rho": 0.5}),
+        (Algorithm1, {"rho": np.inf}),
+        (ADMM, {"start": "rigde"}),
+        (ADMM, {"n_blocks": 0}),
+        (ADMM, {"n_blocks": 2.5}),
+    ],
+)
+def test_bad_settings_of_solvers_are_refused_by_name(solver, settings):
+    (name,) = settings
+    with pytest.raises(InvalidParameterError, match=f"{name} must be"):
+        solver(**settings)
 
 
 def test_two_norms_of_none_are_refused():
@@ -114,6 +137,8 @@ ODD_DATA = {
     "all zeros": np.zeros((60, 4)),
     "very large": X * 1e300,
     "very small": X * 1e-300,
+    "smaller than can be inverted": X * 1e-310,
+    "one column of next to nothing": np.column_stack([X, np.where(Y == 0, 5e-324, 0.0)]),
     "one huge cell": with_cell(1e12),
     "one column": X[:, :1],
     "more columns than rows": np.tile(X, 30) + RNG.normal(size=(60, 150)),

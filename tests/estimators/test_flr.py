@@ -82,12 +82,17 @@ def test_recovered_parts_and_errors_add_up_to_what_was_given(noisy_wine, model):
     assert model.memorized_ == pytest.approx(same)
 
 
-def test_the_rank_is_that_of_the_recovered_features(model):
-    centred = (model.recovered_features_ - model.recovered_features_.mean(axis=0)) / model.recovered_features_.std(
-        axis=0
-    )
-    rank = np.linalg.matrix_rank(centred, tol=1e-6 * np.linalg.norm(centred, 2))
-    assert abs(rank - model.rank_) <= 1  # the mean of the recovery is not that of the data
+def test_without_the_box_recovered_labels_are_cut_and_errors_are_not(noisy_wine):
+    model = FLRClassifier(label_norm="frobenius", box=False, tol=1e-3).fit(*noisy_wine)
+    given = (noisy_wine[1][:, None] == model.classes_).astype(float)
+    assert np.array_equal(model.recovered_labels_, np.clip(given - model.label_errors_, 0, 1))
+    assert model.memorized_ == 0
+
+
+def test_the_rank_is_that_of_the_recovered_features(noisy_wine, model):
+    X, _ = noisy_wine
+    scaled = (model.recovered_features_ - X.mean(axis=0)) / X.std(axis=0)
+    assert np.linalg.matrix_rank(scaled, tol=1e-6 * np.linalg.norm(scaled, 2)) == model.rank_
     assert model.components_.shape == (model.rank_, 13)
 
 
@@ -122,6 +127,15 @@ def test_given_lambdas_are_the_papers_and_are_published(noisy_wine):
     X, y = noisy_wine
     model = FLRClassifier(lambda_projection=0.5, lambda_features=0.3, lambda_labels=0.1, tol=1e-3).fit(X, y)
     assert (model.lambdas_.projection, model.lambdas_.features, model.lambdas_.labels) == (0.5, 0.3, 0.1)
+    scaled, recovered = ((part - X.mean(axis=0)) / X.std(axis=0) for part in (X, model.recovered_features_))
+    given, scores = y[:, None] == model.classes_, model.recovered_features_ @ model.coef_.T + model.intercept_
+    objective = (
+        np.linalg.norm(recovered, "nuc")
+        + 0.5 * np.linalg.norm(model.projection_, "nuc")
+        + 0.3 * np.abs(scaled - recovered).sum()
+        + 0.1 * np.linalg.norm(given - scores, axis=1).sum()
+    )
+    assert model.objective_ == pytest.approx(objective, rel=1e-9)
 
 
 def test_the_preset_is_the_published_setting():
@@ -143,6 +157,17 @@ def test_a_large_projection_weight_collapses_with_a_warning_that_names_it(noisy_
         model = FLRClassifier(lambda_projection=1e3).fit(*noisy_wine)
     assert model.status_ is Status.COLLAPSED
     assert not model.projection_.any()
+
+
+def test_a_small_feature_weight_collapses_with_a_warning_that_names_it(noisy_wine):
+    with pytest.warns(CollapsedWarning, match="Raise lambda_features"):
+        model = FLRClassifier(lambda_features=1e-3).fit(*noisy_wine)
+    assert model.rank_ == 0
+
+
+def test_a_loose_tolerance_is_named_as_the_cause(noisy_wine):
+    with pytest.warns(StationarityWarning, match="Lower tol"):
+        FLRClassifier(tol=0.5).fit(*noisy_wine)
 
 
 def test_running_out_of_iterations_warns(noisy_wine):

@@ -28,6 +28,7 @@ from unmuddle.core.certificate import certify, step_feature_error
 from unmuddle.core.problem import Problem
 from unmuddle.core.prox import Array, spectral_norm, threshold_singular_values
 from unmuddle.core.result import OnStep, Point, Solution, Trace, ignore
+from unmuddle.errors import InvalidParameterError
 
 MAX_ITER, TOL = 2000, 1e-4
 RELAX = 1.6
@@ -100,6 +101,14 @@ class ADMM:
 
     start: str = "ridge"
     n_blocks: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.start not in ("ridge", "zero"):
+            raise InvalidParameterError(f"ADMM: start must be 'ridge' or 'zero'; got {self.start!r}.")
+        if self.n_blocks is not None and not (isinstance(self.n_blocks, int) and self.n_blocks >= 1):
+            raise InvalidParameterError(
+                f"ADMM: n_blocks must be an integer of at least 1, or None; got {self.n_blocks!r}."
+            )
 
     def solve(
         self, problem: Problem, max_iter: int | None = None, tol: float | None = None, on_step: OnStep = ignore
@@ -362,7 +371,7 @@ class _Shrinkage:
 
     @classmethod
     def of(cls, gram: Array, step: float) -> _Shrinkage:
-        eigenvalues, V = linalg.eigh(gram, driver="evd")
+        eigenvalues, V = np.linalg.eigh(gram)
         s = np.sqrt(np.maximum(eigenvalues, 0.0))
         kept = s > step
         V, factors = V[:, kept], 1.0 - step / s[kept]

@@ -2,7 +2,8 @@
 
 Everything large is touched through here, block by block, so the working set stays in the processor's cache, and so
 that another engine could hold the blocks elsewhere. Each block is worked on by one thread, and results are added in
-the order of the blocks: the number of threads changes nothing in the result.
+the order of the blocks: the number of threads changes nothing in what comes back. Only factorisations of large order
+use several BLAS threads, and may differ by rounding.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ BLOCK_ENTRIES, TILE_ENTRIES = 1 << 19, 1 << 17
 """Entries of a block and of a tile of it: 4 MB and 1 MB of doubles. Products like tall blocks, for a Gram matrix as
 large as its block costs more to add up than to make; entrywise work likes tiles that stay in the cache."""
 
-SMALL = 200
+SMALL = 400
 """Order from which on a factorisation is worth more than one thread."""
 
 Result = TypeVar("Result")

@@ -87,19 +87,19 @@ def judge(problem: Problem, solution: Solution, tol: float) -> tuple[Certificate
     """The certificate of a solution and the status that follows from it."""
     with np.errstate(over="ignore", invalid="ignore"):  # a point on the verge of overflow is judged all the same
         certificate = certify(problem, solution.point, tol)
-    if not solution.finite:
-        return certificate, Status.NON_FINITE
-    if is_collapsed(problem, solution.point):
+    if is_collapsed(problem, solution.point) and (certificate.satisfied or solution.finite):
         return certificate, Status.COLLAPSED
     if certificate.satisfied:
         return certificate, Status.CONVERGED
+    if not solution.finite:
+        return certificate, Status.NON_FINITE
     return certificate, Status.MAX_ITER if solution.out_of_iterations else Status.STALLED
 
 
 def is_collapsed(problem: Problem, point: Point) -> bool:
-    """Whether ``X Z`` is zero, next to the labels."""
-    scores = np.linalg.norm(point.X @ point.Z)
-    return bool(scores <= COLLAPSED_BELOW * np.linalg.norm(problem.labels))
+    """Whether every row has the same scores ``X Z``, or nearly so next to the labels."""
+    scores = point.X @ point.Z
+    return bool(np.linalg.norm(scores - scores.mean(axis=0)) <= COLLAPSED_BELOW * np.linalg.norm(problem.labels))
 
 
 def _nuclear_gap(G: Array, X: Array) -> float:

@@ -13,6 +13,7 @@ first iterations magnify rounding errors. With ``rho = 1`` and ``mu`` large enou
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from numbers import Real
 
 import numpy as np
 from scipy import linalg
@@ -20,6 +21,7 @@ from scipy import linalg
 from unmuddle.core.problem import Problem
 from unmuddle.core.prox import Array, threshold_singular_values
 from unmuddle.core.result import OnStep, Point, Solution, Trace, ignore
+from unmuddle.errors import InvalidParameterError
 
 MAX_ITER, TOL = 1000, 1e-6
 """The printed ``iter_max`` and ``epsilon``."""
@@ -84,6 +86,12 @@ class Algorithm1:
 
     mu: float = 1e-3
     rho: float = 1.2
+
+    def __post_init__(self) -> None:
+        for name, value, least in (("mu", self.mu, 0.0), ("rho", self.rho, 1.0)):
+            if not (isinstance(value, Real) and least <= value < np.inf and value > 0):
+                rule = f"a finite number {'above 0' if least == 0 else 'of at least 1'}"
+                raise InvalidParameterError(f"Algorithm1: {name} must be {rule}; got {value!r}.")
 
     def solve(
         self,

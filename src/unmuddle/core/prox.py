@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 Array = NDArray[np.floating]
 
@@ -109,7 +108,7 @@ def threshold_quickly(matrix: Array, step: float) -> Thresholded:
     if len(matrix) < matrix.shape[1]:
         found, left = threshold_quickly(matrix.T, step)
         return Thresholded(found.T, left)
-    squares, V = linalg.eigh(matrix.T @ matrix, driver="evd")
+    squares, V = np.linalg.eigh(matrix.T @ matrix)
     s = np.sqrt(np.maximum(squares, 0.0))
     if step < np.sqrt(GRAM_RESOLUTION) * s[-1]:
         return threshold_singular_values(matrix, step)

@@ -18,9 +18,9 @@ class Status(Enum):
 
     CONVERGED = "the certificate is satisfied"
     MAX_ITER = "the iterations ran out before the certificate was satisfied"
-    STALLED = "the solver stopped moving at a point that is not stationary"
-    COLLAPSED = "the projection is zero: every row gets the same scores"
-    NON_FINITE = "the iterates overflowed; the last finite point is returned"
+    STALLED = "the solver stopped by its own rule at a point that is not stationary"
+    COLLAPSED = "every row gets the same scores"
+    NON_FINITE = "the iterates overflowed; the best point before that is returned"
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,12 @@ TOL = 1e-13
 CENTRING_EXPONENT = 3
 """Mehrotra's: how fast the centring weight falls when the affine step does well."""
 
+RIDGE = 1e-15
+"""Part of its trace added to each system: where the closest point is not unique, it is singular in the limit."""
+
+SMALLEST = 1e-290
+"""Rows below this size are as good as zero; dividing by it would overflow."""
+
 BLOCK_ENTRIES = 4_000_000
 """Rows are taken in blocks so that the largest work array has about this many entries."""
 
@@ -68,7 +74,7 @@ class _Iterate:
 
 def _fit_block(rows: Array, basis: Array, delta: float) -> Array:
     sizes = np.abs(rows).max(axis=1, keepdims=True)
-    sizes = np.where(sizes > 0, sizes, 1.0)
+    sizes = np.where(sizes > SMALLEST, sizes, 1.0)
     scaled, corners = rows / sizes, delta / sizes
     positions, active = np.zeros((len(rows), len(basis))), np.arange(len(rows))
     x, corner, now = scaled, corners, _start(scaled, basis)
@@ -99,6 +105,7 @@ def _advance(now: _Iterate, x: Array, basis: Array, corner: Array) -> _Iterate:
     """One predictor-corrector step of each row, as long as its bounds allow."""
     weights = 1.0 / (corner + now.p / (1 - now.m) + now.q / (1 + now.m))
     factor = (basis * weights[:, None, :]) @ basis.T
+    factor += RIDGE * np.trace(factor, axis1=1, axis2=2)[:, None, None] * np.eye(len(basis))
     misfit = x - corner * now.m - now.a @ basis - now.p + now.q
 
     def direction(centre_p: Array, centre_q: Array) -> _Iterate:

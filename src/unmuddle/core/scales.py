@@ -44,9 +44,9 @@ def scale_lambdas(
 
 def projection_scale(features: Array, labels: Array, label_norm: Norm, label_weight: float) -> float:
     """About the lambda 1 from which Z = 0 is stationary: the spectral norm of the label gradient there."""
-    X, Y = features - features.mean(axis=0), labels - labels.mean(axis=0)
     if label_norm.fixes_zero:
-        return spectral_norm(X) or 1.0
+        return spectral_norm(features) or 1.0
+    X, Y = features - features.mean(axis=0), labels - labels.mean(axis=0)
     return label_weight * (label_norm.label_slope * spectral_norm(X.T @ Y) or 1.0)
 
 
@@ -57,11 +57,12 @@ def noise_level(features: Array) -> float:
     Never below a thousandth of the data's own size, so that weights made from it stay finite.
     """
     X = features - np.median(features, axis=0)
-    size = float(np.sqrt(np.mean(X**2)))
-    if size == 0:
+    X = X[:, X.any(axis=0)]  # constant columns hold no noise
+    if X.size == 0:
         return 1.0
+    size = float(np.sqrt(np.mean(X**2)))
     spread = 1.4826 * np.median(np.abs(X), axis=0)
-    inside = np.where(np.abs(X) > FAR * spread, 0.0, X) if (spread > 0).all() else X
+    inside = np.where((spread > 0) & (np.abs(X) > FAR * spread), 0.0, X)
     median = float(np.median(singular_values(inside)))
     return max(median / np.sqrt(max(X.shape) * marchenko_pastur_median(min(X.shape) / max(X.shape))), 1e-3 * size)
 

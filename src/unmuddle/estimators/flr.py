@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, T
 from sklearn.utils.validation import check_is_fitted
 
 from unmuddle.core.admm import ADMM
-from unmuddle.core.certificate import Certificate, judge
+from unmuddle.core.certificate import judge
 from unmuddle.core.norms import FEATURE_NORMS, LABEL_NORMS, Norm
 from unmuddle.core.paper import Algorithm1
 from unmuddle.core.problem import Lambdas, Problem
@@ -54,7 +54,8 @@ class FLRClassifier(ClassifierMixin, OneToOneFeatureMixin, TransformerMixin, Bas
         length of a label switch, ``sqrt(1/2)``, for labels.
     lambda_projection, lambda_features, lambda_labels : float, default=None
         The paper's lambda 1, 2 and 3, for scaled data. None chooses a multiple of a natural scale of the data: 0.2
-        of the lambda 1 at which the projection vanishes, 1 of the scale of robust PCA, and 0.05.
+        of the lambda 1 at which the projection vanishes; 1 of the scale of robust PCA, or of random matrices for
+        ``"frobenius"`` and ``"l21"``; and 0.05.
     fit_intercept : bool, default=True
         Whether to fit an intercept. The paper has none.
     box : bool, default=True
@@ -87,7 +88,8 @@ class FLRClassifier(ClassifierMixin, OneToOneFeatureMixin, TransformerMixin, Bas
     recovered_features_, feature_errors_ : ndarrays of shape (n_samples, n_features)
         What the training features should be, and what was wrong with them; they add up to X within the tolerance.
     recovered_labels_, label_errors_ : ndarrays of shape (n_samples, n_classes)
-        The same for labels, one-hot; recovered labels lie in [0, 1].
+        The same for labels, a column for each class; recovered labels are cut to [0, 1] where ``box=False`` lets
+        them out of it.
     components_ : ndarray of shape (rank_, n_features)
         An orthonormal basis of the row space of the recovered features, scaled.
     rank_ : int
@@ -97,7 +99,7 @@ class FLRClassifier(ClassifierMixin, OneToOneFeatureMixin, TransformerMixin, Bas
     temperature_ : float
         Divides the scores in ``predict_proba``; the given labels are most likely under it.
     memorized_ : float
-        Share of rows whose recovered label equals the given one exactly.
+        Share of rows whose recovered label equals the given one exactly: their label error is zero.
     objective_ : float
         Value of the objective.
     status_ : Status
@@ -201,7 +203,7 @@ class FLRClassifier(ClassifierMixin, OneToOneFeatureMixin, TransformerMixin, Bas
         return self.classes_[best]
 
     def predict_proba(self, X: Any) -> Array:
-        """Softmax of the scores over ``temperature_``."""
+        """Softmax of the scores over ``temperature_``: strictly monotone in them, until rounding makes it 0 or 1."""
         return softmax(self._scores(X) / self.temperature_, axis=1)
 
     def transform(self, X: Any) -> Array:
@@ -210,23 +212,23 @@ class FLRClassifier(ClassifierMixin, OneToOneFeatureMixin, TransformerMixin, Bas
         The recovery of the training rows themselves, which also used their labels, is in ``recovered_features_``.
         """
         check_is_fitted(self)
-        rows = self._scaling.apply(validation.check_features(self, X, reset=False))
-        validation.check_scaled(rows)
+        rows = self._read(X)
         return self._scaling.undo(self._feature_norm.closest(rows, self.components_))
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)
-        rows = validation.check_features(self, X, reset=False)
-        return self._scaling.apply(rows) @ self.projection_ + self._scaled_intercept
+        return self._read(X) @ self.projection_ + self._scaled_intercept
+
+    def _read(self, X: Any) -> Array:
+        """New rows, checked and scaled."""
+        return validation.check_scaled(self._scaling.apply(validation.check_features(self, X, reset=False)))
 
     def _validate(self, X: Any, y: Any) -> tuple[Array, NDArray[np.intp]]:
         self._validate_parameters()
         features = validation.check_features(self, X, reset=True)
         self.classes_, codes = validation.check_labels(y, len(features))
         self._scaling = SCALINGS[self.scale](features)
-        scaled = self._scaling.apply(features)
-        validation.check_scaled(scaled)
-        return scaled, codes
+        return validation.check_scaled(self._scaling.apply(features)), codes
 
     def _validate_parameters(self) -> None:
         validation.check_choice("feature_norm", self.feature_norm, FEATURE_NORMS)
@@ -245,7 +247,8 @@ class FLRClassifier(ClassifierMixin, OneToOneFeatureMixin, TransformerMixin, Bas
         validation.check_count("max_iter", self.max_iter, optional=True)
         validation.check_flag("fit_intercept", self.fit_intercept)
         validation.check_flag("box", self.box)
-        if not callable(getattr(self.solver, "solve", None)):
+        validation.check_flag("verbose", self.verbose)
+        if isinstance(self.solver, type) or not callable(getattr(self.solver, "solve", None)):
             validation.check_choice("solver", self.solver, SOLVERS)
         if self.feature_norm == self.label_norm == "none":
             raise InvalidParameterError(
@@ -301,34 +304,41 @@ class FLRClassifier(ClassifierMixin, OneToOneFeatureMixin, TransformerMixin, Bas
         self.feature_errors_ = scaling.undo_difference(solution.E_f)
         self.recovered_labels_ = np.clip(problem.labels - solution.E_l, 0.0, 1.0)
         self.label_errors_ = solution.E_l
-        self.memorized_ = float((self.recovered_labels_ == problem.labels).all(axis=1).mean())
+        self.memorized_ = float((solution.E_l == 0).all(axis=1).mean())
         self.components_ = row_basis(point.X)
         self.rank_ = len(self.components_)
         self.temperature_ = fit_temperature(problem.predict(problem.features, point.Z, point.b), codes)
 
     def _warn(self) -> None:
-        if self.status_ is Status.COLLAPSED:
-            _say(
-                CollapsedWarning,
-                f"{self.status_.value}. Lower lambda_projection ({self.lambdas_.projection:.3g}).",
+        status, lambdas = self.status_, self.lambdas_
+        if status is Status.COLLAPSED:
+            cure = (
+                f"Raise lambda_features ({lambdas.features:.3g}): nothing is left of the features."
+                if self.rank_ == 0
+                else f"Lower lambda_projection ({lambdas.projection:.3g})."
             )
-        elif self.status_ is not Status.CONVERGED:
-            _say(StationarityWarning, _explain(self.status_, self.certificate_, self.n_iter_))
+            _say(CollapsedWarning, f"{status.value} ({self.certificate_}). {cure}")
+        elif status is not Status.CONVERGED:
+            _say(
+                StationarityWarning,
+                f"after {self.n_iter_} iterations {status.value} ({self.certificate_}). {self._cure()}",
+            )
         elif self.memorized_ > MEMORIZED:
             _say(
                 MemorizedWarning,
                 f"the recovered label equals the given one on {self.memorized_:.0%} of rows: if some labels are wrong, "
-                f"they were believed. Raise lambda_projection ({self.lambdas_.projection:.3g}).",
+                f"they were believed. Raise lambda_projection ({lambdas.projection:.3g}).",
             )
 
-
-def _explain(status: Status, certificate: Certificate, n_iter: int) -> str:
-    remedy = {
-        Status.MAX_ITER: "Raise max_iter.",
-        Status.STALLED: "Algorithm 1 freezes as its penalty grows; solver='admm' does not.",
-        Status.NON_FINITE: "Scale the data (scale='standard') or use lambdas of moderate size.",
-    }[status]
-    return f"after {n_iter} iterations {status.value} ({certificate}). {remedy}"
+    def _cure(self) -> str:
+        """What helps when the point is not stationary."""
+        if self.status_ is Status.MAX_ITER:
+            return "Raise max_iter."
+        if self.status_ is Status.NON_FINITE:
+            return "Scale the data (scale='standard') or use lambdas of moderate size."
+        if self.solver == "paper" or isinstance(self.solver, Algorithm1):
+            return "Algorithm 1 freezes as its penalty grows; solver='admm' does not."
+        return f"Lower tol to certificate_tol ({self.certificate_tol:g}) or less."
 
 
 def _say(category: type[Warning], message: str) -> None:

@@ -100,8 +100,7 @@ class RobustPCA(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Array:
         """Denoise rows, each by itself: the closest point in absolute values in the row space of the low-rank part."""
         check_is_fitted(self)
-        rows = self._scaling.apply(validation.check_features(self, X, reset=False))
-        validation.check_scaled(rows)
+        rows = validation.check_scaled(self._scaling.apply(validation.check_features(self, X, reset=False)))
         return self._scaling.undo(L1().closest(rows, self.components_))
 
     def _validate(self, X: Any) -> Array:
@@ -111,9 +110,7 @@ class RobustPCA(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         validation.check_positive("tol", self.tol)
         features = validation.check_features(self, X, reset=True)
         self._scaling = SCALINGS[self.scale](features)
-        scaled = self._scaling.apply(features)
-        validation.check_scaled(scaled)
-        return scaled
+        return validation.check_scaled(self._scaling.apply(features))
 
     def _decompose(self, features: Array) -> Decomposition:
         default = 1.0 / np.sqrt(max(features.shape))

@@ -11,6 +11,9 @@ from unmuddle.core.prox import Array
 MAD_TO_DEVIATION = 1.4826
 """A normal sample's standard deviation over its median absolute deviation."""
 
+SMALLEST = 1e-305
+"""Columns below this size are as good as zero."""
+
 
 @dataclass(frozen=True)
 class Scaling:
@@ -60,8 +63,9 @@ SCALINGS = {"standard": standard_scaling, "robust": robust_scaling, None: no_sca
 
 
 def _largest(X: Array) -> Array:
+    """Largest entry of each column; columns of next to nothing count as zeros, for their inverse would overflow."""
     size = np.abs(X).max(axis=0)
-    return np.where(size > 0, size, 1.0)
+    return np.where(size > SMALLEST, size, 1.0)
 
 
 def _positive(deviation: Array, unit: Array) -> Array:

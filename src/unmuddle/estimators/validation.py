@@ -31,13 +31,15 @@ def check_choice(name: str, value: Any, choices: Collection[Any]) -> None:
 
 
 def check_positive(name: str, value: Any, *, optional: bool = False) -> None:
-    """The value must be a positive, finite number."""
+    """The value must be a positive number whose square, and its inverse, are still finite."""
     if optional and value is None:
         return
-    if _is_number(value) and 0 < value < np.inf:
+    if _is_number(value) and 1 / LARGEST <= value <= LARGEST:
         return
     alternative = " or None" if optional else ""
-    raise InvalidParameterError(f"{name} must be a positive, finite number{alternative}; got {value!r}.")
+    raise InvalidParameterError(
+        f"{name} must be a positive number, from {1 / LARGEST:g} to {LARGEST:g}{alternative}; got {value!r}."
+    )
 
 
 def check_count(name: str, value: Any, *, optional: bool = False) -> None:
@@ -70,15 +72,16 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Array:
     return checked
 
 
-def check_scaled(X: Array) -> None:
-    """Scaled data must leave room for squares and sums."""
+def check_scaled(X: Array) -> Array:
+    """Scaled data must leave room for squares and sums; what is too small for squares as a whole is zero."""
     with np.errstate(invalid="ignore"):
         size = float(np.abs(X).max(initial=0.0))
     if not size <= LARGEST:
         raise InvalidDataError(
             f"X is too large: after scaling its entries must be at most {LARGEST:g} in size; the largest is {size:g}. "
-            "Divide X by a constant or use scale='standard'."
+            "Divide X by a constant, or use scale='standard' if it is None."
         )
+    return X if size * LARGEST > 1 else np.zeros_like(X)
 
 
 def check_labels(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
