@@ -40,8 +40,9 @@ FLOORS = (2.0, 1024.0)
 CEILING = 1e3
 """Highest feature penalty, over the first one, that the floor may ask for when the label multiplier runs away."""
 
-LABEL_PENALTY = (0.1, 2.0, 3.0)
-"""Lowest, first and highest label penalty over lambda 3. Without the limit B = Y~ is memorised and all else freezes."""
+LABEL_PENALTY, SETTLED = (0.1, 2.0, 3.0, 30.0), 1e-2
+"""Lowest, first and highest label penalty over lambda 3, and the highest once all residuals are below SETTLED.
+Without a limit B = Y~ is memorised early on and all else freezes; with it labels are the last to converge."""
 
 BALANCE_EVERY, BALANCE_RATIO, BALANCE_FACTOR = 10, 5.0, 1.5
 PATIENCE = 5
@@ -319,7 +320,8 @@ class _Run:
         y = _balance(s.penalty.y, r["residual_labels"], r.get("dual_labels", 0.0))
         z = _balance(s.penalty.z, r["residual_projection"], r.get("dual_projection", 0.0))
         if not self.problem.label_norm.fixes_zero:
-            y = min(max(y, LABEL_PENALTY[0] * l3), LABEL_PENALTY[2] * l3)
+            highest = LABEL_PENALTY[2] if max(_residuals(s)) > SETTLED else LABEL_PENALTY[3]
+            y = min(max(y, LABEL_PENALTY[0] * l3), highest * l3)
         penalty = Penalties(x, y, max(z, s.projection_floor))
         return _raise_to_floor(replace(s, penalty=penalty), spectral_norm(s.M4.T @ s.M4) ** 0.5)
 
