@@ -17,7 +17,7 @@ So an iteration is two passes over row blocks. What a pass returns is small; wha
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +25,7 @@ from scipy import linalg
 
 from unmuddle.core.blocks import Workers, row_workers, tiles
 from unmuddle.core.certificate import certify, step_feature_error
+from unmuddle.core.penalties import LABEL_PENALTY, Balance, Penalties, is_time_to_balance, spread
 from unmuddle.core.problem import Problem
 from unmuddle.core.prox import Array, spectral_norm, threshold_singular_values
 from unmuddle.core.result import OnStep, Point, Solution, Trace, ignore
@@ -34,20 +35,6 @@ MAX_ITER, TOL = 2000, 1e-4
 RELAX = 1.6
 """Over-relaxation: the proximal block is overshot by this factor."""
 
-FLOORS = (2.0, 1024.0)
-"""First and highest factor of the stability floor ``mx (my s2 + mz) >= factor |M4|_2^2``; it doubles on a stall."""
-
-CEILING = 1e3
-"""Highest feature penalty, over the first one, that the floor may ask for when the label multiplier runs away."""
-
-LABEL_PENALTY, SETTLED = (0.1, 2.0, 3.0, 30.0), 1e-2
-"""Lowest, first and highest label penalty over lambda 3, and the highest once all residuals are below SETTLED.
-Without a limit B = Y~ is memorised early on and all else freezes; with it labels are the last to converge."""
-
-BALANCE_EVERY, BALANCE_RATIO, BALANCE_FACTOR = 10, 5.0, 1.5
-PATIENCE = 5
-"""Balancings without progress after which the floor rises."""
-
 RECHECK = (20, 25)
 """Iterations between two looks at the certificate, when the residuals are below the tolerance and when not; a look
 costs as much as two or three iterations."""
@@ -55,14 +42,6 @@ costs as much as two or three iterations."""
 
 Found = tuple[Point, Array]
 """A point and its recovered labels B, inside the box."""
-
-
-class Penalties(NamedTuple):
-    """Weights of the squared constraints: features (twice), labels, projection."""
-
-    x: float
-    y: float
-    z: float
 
 
 @dataclass
@@ -80,10 +59,7 @@ class State:
     M3: Array
     gram: Array
     penalty: Penalties
-    floor: float = FLOORS[0]
-    projection_floor: float = 0.0
-    ceiling: float = np.inf
-    spread: float = 1.0
+    balance: Balance
     n_iter: int = 0
     residuals: dict[str, float] = field(default_factory=dict)
 
@@ -140,15 +116,23 @@ def start(problem: Problem, workers: Workers, kind: str) -> State:
         ridge = gram - centre + 1e-2 * largest * np.eye(d)
         J = workers.factorise(_solve_positive, ridge, cross - np.outer(sums, b))
     b = b - problem.intercept * sums / n @ J
-    l1 = problem.lambdas.projection
-    weight = 3 * l1 * np.sqrt(c / (n * largest)) if problem.label_norm.fixes_zero else problem.lambdas.labels
-    size = max(spectral_norm(J), 1e-3 * np.sqrt(n / largest))
-    penalty = Penalties(x=4 / np.sqrt(largest), y=LABEL_PENALTY[1] * weight, z=l1 / size)
-    state = State(
+    penalty, balance = first_penalties(problem, eigenvalues, spectral_norm(J))
+    return State(
         K=X.copy(), M1=np.zeros_like(X), T=np.empty_like(X), KJ=X @ J + b, M4=np.zeros((n, c)), J=J, b=b,
-        Z=J, M3=np.zeros((d, c)), gram=gram, penalty=penalty, spread=_spread(eigenvalues), ceiling=CEILING * penalty.x,
+        Z=J, M3=np.zeros((d, c)), gram=gram, penalty=penalty, balance=balance,
     )  # fmt: skip
-    return replace(state, penalty=_raise_to_floor(state, weight * np.sqrt(n)))
+
+
+def first_penalties(problem: Problem, eigenvalues: Array, J_norm: float) -> tuple[Penalties, Balance]:
+    """Penalties of the size of what they stand against, from the eigenvalues of ``X~^T X~``."""
+    (n, c), l1, largest = problem.labels.shape, problem.lambdas.projection, max(float(eigenvalues[-1]), 1e-300)
+    free = problem.label_norm.fixes_zero
+    weight = 3 * l1 * np.sqrt(c / (n * largest)) if free else problem.lambdas.labels
+    penalty = Penalties(
+        x=4 / np.sqrt(largest), y=LABEL_PENALTY[1] * weight, z=l1 / max(J_norm, 1e-3 * np.sqrt(n / largest))
+    )
+    balance = Balance(None if free else weight, spread(eigenvalues), first=penalty.x)
+    return balance.lift(penalty, weight * np.sqrt(n)), balance
 
 
 class _Run:
@@ -170,8 +154,8 @@ class _Run:
             record = {**s.residuals, "mu_features": s.penalty.x, "mu_labels": s.penalty.y, "mu_projection": s.penalty.z}
             self.records.append(record)
             on_step(s.n_iter, record)
-            if _is_time_to_balance(s.n_iter):
-                progress.raise_floors_on_stall(s)
+            if is_time_to_balance(s.n_iter):
+                s.balance.notice(s.penalty, s.residuals)
         else:
             progress.keep_best(*self.look(s), s.n_iter)
         return self.solution(progress.best, s.n_iter >= max_iter) if progress.best else self.give_up()
@@ -270,8 +254,8 @@ class _Run:
         J = self.workers.factorise(_solve_positive, left, right)
         if self.problem.intercept:
             b = (c_sum - k_sum @ J) / n
-        if _is_time_to_balance(s.n_iter + 1):
-            s.spread = _spread(np.maximum(self.workers.factorise(linalg.eigvalsh, KK), 0.0))
+        if is_time_to_balance(s.n_iter + 1):
+            s.balance.spread = spread(np.maximum(self.workers.factorise(linalg.eigvalsh, KK), 0.0))
         return J, b, _copy_weights(J, mx, my)
 
     def update_copies(self, s: State, labels: _Small, J: Array, b: Array, W: Array) -> None:
@@ -280,8 +264,8 @@ class _Run:
         WJ = W @ J
         s.M3 = s.M3 + mz * (labels.Z_relaxed - J)
         dual_projection = mz * _norm(J - s.J) / max(_norm(s.M3), 1e-300)
-        if _is_time_to_balance(s.n_iter + 1):
-            s.penalty = self.rebalance(s)
+        if is_time_to_balance(s.n_iter + 1):
+            s.penalty = s.balance.move(s.penalty, s.residuals, spectral_norm(s.M4.T @ s.M4) ** 0.5)
         mx_next = s.penalty.x
 
         def update(block: slice) -> tuple[Any, ...]:
@@ -312,18 +296,6 @@ class _Run:
         s.residuals["dual_features"] = mx * float(np.sqrt(features / max(M1_size, 1e-300)))
         s.residuals["dual_labels"] = my * float(np.sqrt(label_change)) / max(_norm(s.M4), 1e-300)
         s.residuals["dual_projection"] = dual_projection
-
-    def rebalance(self, s: State) -> Penalties:
-        """Move each penalty towards equal primal and dual residuals, none below what stability asks for."""
-        r, l3 = s.residuals, self.problem.lambdas.labels
-        x = _balance(s.penalty.x, r["residual_features"], r.get("dual_features", 0.0))
-        y = _balance(s.penalty.y, r["residual_labels"], r.get("dual_labels", 0.0))
-        z = _balance(s.penalty.z, r["residual_projection"], r.get("dual_projection", 0.0))
-        if not self.problem.label_norm.fixes_zero:
-            highest = LABEL_PENALTY[2] if max(_residuals(s)) > SETTLED else LABEL_PENALTY[3]
-            y = min(max(y, LABEL_PENALTY[0] * l3), highest * l3)
-        penalty = Penalties(x, y, max(z, s.projection_floor))
-        return _raise_to_floor(replace(s, penalty=penalty), spectral_norm(s.M4.T @ s.M4) ** 0.5)
 
     def look(self, s: State) -> tuple[Point, Array, float]:
         """The point that the proximal block makes of a state, its recovered labels, the worst of its certificate."""
@@ -386,11 +358,10 @@ class _Shrinkage:
 
 
 class _Progress:
-    """Decides when to look at the certificate, notices when nothing moves, and keeps the best point."""
+    """Decides when to look at the certificate, and keeps the best point."""
 
     def __init__(self) -> None:
-        self.lowest, self.idle, self.checked_at = np.inf, 0, 0
-        self.best_worst = np.inf
+        self.checked_at, self.best_worst = 0, np.inf
         self.best: Found | None = None
 
     def wants_check(self, s: State, tol: float) -> bool:
@@ -403,17 +374,6 @@ class _Progress:
             self.best_worst, self.best = worst, (point, B)
         return worst
 
-    def raise_floors_on_stall(self, s: State) -> None:
-        """Raise the floors when the constraints have not been met better, by a tenth, for some time: it cycles."""
-        now = max(value for name, value in s.residuals.items() if name.startswith("residual"))
-        self.idle = 0 if now < 0.9 * self.lowest else self.idle + 1
-        self.lowest = min(self.lowest, now)
-        if self.idle < PATIENCE:
-            return
-        self.idle, self.lowest = 0, now
-        s.floor = min(2 * s.floor, FLOORS[1])
-        s.projection_floor = 2 * max(s.projection_floor, s.penalty.z)
-
 
 def _residuals(s: State) -> list[float]:
     return list(s.residuals.values())
@@ -422,30 +382,6 @@ def _residuals(s: State) -> list[float]:
 def _copy_weights(J: Array, mx: float, my: float) -> Array:
     """W with ``K = T + (C - 1 b^T - T J) W``: a c x c system instead of the d x d one, by Woodbury."""
     return _solve_positive(2 * mx / my * np.eye(J.shape[1]) + J.T @ J, J.T)
-
-
-def _raise_to_floor(s: State, M4_norm: float) -> Penalties:
-    """The feature penalty must outweigh the label multiplier: ``mx (my s2 + mz) >= floor |M4|_2^2``."""
-    x, y, z = s.penalty
-    floor = s.floor * M4_norm**2 / (y * s.spread + z)
-    return Penalties(max(x, min(floor, s.ceiling)), y, z)
-
-
-def _spread(eigenvalues: Array) -> float:
-    """The median of the eigenvalues that exceed a thousandth of the largest."""
-    largest = float(eigenvalues.max(initial=0.0))
-    return float(np.median(eigenvalues[eigenvalues > 1e-3 * largest])) if largest > 0 else 1.0
-
-
-def _is_time_to_balance(n_iter: int) -> bool:
-    """Every ten iterations, later less often: penalties that keep changing keep the iteration from settling."""
-    return n_iter % max(BALANCE_EVERY, n_iter // 100 * BALANCE_EVERY) == 0
-
-
-def _balance(penalty: float, primal: float, dual: float) -> float:
-    if primal > BALANCE_RATIO * dual:
-        return penalty * BALANCE_FACTOR
-    return penalty / BALANCE_FACTOR if dual > BALANCE_RATIO * primal else penalty
 
 
 def _solve_positive(left: Array, right: Array) -> Array:
