@@ -9,7 +9,7 @@
     Warning
     +-- UnmuddleWarning (UserWarning)      silence this to silence all of ours
         +-- StationarityWarning            the fit is not a certified stationary point
-        +-- CollapsedWarning               the projection is zero: every row gets the same scores
+        +-- CollapsedWarning               every row gets the same scores
         +-- MemorizedWarning               the recovered labels merely repeat the given ones
 """
 
@@ -35,7 +35,7 @@ class StationarityWarning(UnmuddleWarning):
 
 
 class CollapsedWarning(UnmuddleWarning):
-    """The projection is zero, so that every row receives the same scores."""
+    """Nothing is left of the projection or of the features: every row receives the same scores."""
 
 
 class MemorizedWarning(UnmuddleWarning):

@@ -33,11 +33,14 @@ def test_the_end_point_is_certified_under_every_norm(feature_norm, label_norm, b
 
 
 @pytest.mark.parametrize("feature_norm", ["l1", "frobenius", "huber", "l21"])
-def test_without_label_errors_the_status_is_honest(feature_norm):
-    """This ablation, a hard bilinear constraint, does not always converge; then it says so."""
+def test_without_label_errors_the_labels_are_met_at_a_certified_point(feature_norm):
+    """A hard bilinear constraint, the slowest case to converge; cut short it says so."""
     problem = with_natural_lambdas(random_problem(n=80, d=7, feature_norm=feature_norm, label_norm="none"))
-    certificate, status = judge(problem, ADMM().solve(problem, tol=1e-3), tol=1e-3)
-    assert status is (Status.CONVERGED if certificate.satisfied else Status.MAX_ITER)
+    solution = ADMM().solve(problem, tol=1e-3)
+    assert judge(problem, solution, tol=1e-3)[1] is Status.CONVERGED
+    X, Z, b = solution.point.X, solution.point.Z, solution.point.b
+    assert np.linalg.norm(X @ Z + b - problem.labels) <= 1e-3 * np.linalg.norm(problem.labels)
+    assert judge(problem, ADMM().solve(problem, max_iter=5), tol=1e-3)[1] is Status.MAX_ITER
 
 
 @pytest.mark.parametrize("intercept", [True, False], ids=["intercept", "plain"])

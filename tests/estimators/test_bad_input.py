@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 
 from unmuddle import ADMM, Algorithm1, FLRClassifier, RobustPCA
-from unmuddle.errors import InvalidDataError, InvalidParameterError, UnmuddleError, UnmuddleWarning
+from unmuddle.errors import InvalidDataError, InvalidParameterError, UnmuddleError
 
 RNG = np.random.default_rng(0)
 Y = np.repeat([0, 1, 2], 20)
@@ -193,4 +193,3 @@ def test_prediction_refuses_bad_rows():
         model.predict(with_cell(np.nan))
     with pytest.raises(ValueError, match="features"):
         model.transform(X[:, :3])
-    assert issubclass(UnmuddleWarning, UserWarning)

@@ -37,7 +37,7 @@ RELAX = 1.6
 
 RECHECK = (20, 25)
 """Iterations between two looks at the certificate, when the residuals are below the tolerance and when not; a look
-costs as much as two or three iterations."""
+costs more than an iteration."""
 
 
 Found = tuple[Point, Array]

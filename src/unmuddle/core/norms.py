@@ -17,7 +17,7 @@ from unmuddle.core import prox, rowspace
 from unmuddle.core.prox import TINY, Array, row_lengths
 
 SEARCH_STEPS = 60
-"""Enough halvings of a bracket to reach rounding error; Newton's method takes about six steps."""
+"""Enough halvings of a bracket to reach rounding error; Newton's method takes far fewer."""
 
 EPSILON = float(np.finfo(np.float64).eps)
 

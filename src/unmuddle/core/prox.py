@@ -125,7 +125,7 @@ def prox_nuclear(matrix: Array, step: float) -> Array:
 def singular_values(matrix: Array) -> Array:
     """All singular values, largest first; of large matrices through the smaller Gram matrix.
 
-    That halves the digits of those that are small next to the largest, and takes a tenth of the time. What is below its
+    That halves the digits of those that are small next to the largest, and is much quicker. What is below its
     resolution is set to zero, lest hundreds of zeros add up to something.
     """
     if matrix.size <= EXACT_SIZE:

@@ -45,7 +45,7 @@ def fit_huber(rows: Array, basis: Array, delta: float) -> Array:
 
     ``delta`` = 0 is the sum of absolute values. Solved in the dual: the slopes m maximise
     ``x.m - delta |m|^2 / 2`` subject to ``basis m = 0``, ``-1 <= m <= 1``, and the multiplier of the equality is
-    the position in the basis. A primal-dual interior-point method finds both in some twenty r x r systems a row.
+    the position in the basis. A primal-dual interior-point method finds both by a few r x r systems a row.
     """
     r, d = basis.shape
     if r in (0, d):

@@ -53,7 +53,7 @@ def projection_scale(features: Array, labels: Array, label_norm: Norm, label_wei
 def noise_level(features: Array) -> float:
     """Standard deviation of the noise in a low-rank matrix, from its median singular value.
 
-    Cells beyond 3.5 robust deviations of their column are set aside first: a few gross cells would double the result.
+    Cells beyond 3.5 robust deviations of their column are set aside first: a few gross cells would inflate the result.
     Never below a thousandth of the data's own size, so that weights made from it stay finite.
     """
     X = features - np.median(features, axis=0)

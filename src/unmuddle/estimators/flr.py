@@ -21,7 +21,7 @@ from unmuddle.core.result import Solution, Solver, Status
 from unmuddle.core.rowspace import row_basis
 from unmuddle.core.scales import LABEL_DELTA, noise_level, scale_lambdas
 from unmuddle.core.temperature import fit_temperature
-from unmuddle.errors import CollapsedWarning, InvalidParameterError, MemorizedWarning, StationarityWarning
+from unmuddle.errors import CollapsedWarning, MemorizedWarning, StationarityWarning
 from unmuddle.estimators import validation
 from unmuddle.estimators.progress import progress_bar
 from unmuddle.estimators.scaling import SCALINGS
@@ -250,11 +250,6 @@ class FLRClassifier(ClassifierMixin, OneToOneFeatureMixin, TransformerMixin, Bas
         validation.check_flag("verbose", self.verbose)
         if isinstance(self.solver, type) or not callable(getattr(self.solver, "solve", None)):
             validation.check_choice("solver", self.solver, SOLVERS)
-        if self.feature_norm == self.label_norm == "none":
-            raise InvalidParameterError(
-                "feature_norm and label_norm must not both be 'none': then no error is allowed anywhere and nothing "
-                "can be recovered. Give at least one of them a norm."
-            )
 
     def _pose(self, features: Array, codes: NDArray[np.intp]) -> Problem:
         labels = validation.one_hot(codes, len(self.classes_))
