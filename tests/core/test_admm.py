@@ -8,10 +8,10 @@ from threadpoolctl import threadpool_limits
 
 import oracles
 from core.problems import ALL_NORMS, random_problem, wine_problem
-from unmuddle.core.admm import ADMM, _Run
-from unmuddle.core.admm import start as start_from
+from unmuddle.core.admm import ADMM, begin
 from unmuddle.core.blocks import row_workers
 from unmuddle.core.certificate import certify, judge
+from unmuddle.core.iteration import Iteration
 from unmuddle.core.paper import Algorithm1
 from unmuddle.core.problem import Lambdas
 from unmuddle.core.result import Status
@@ -43,49 +43,64 @@ def test_without_label_errors_the_labels_are_met_at_a_certified_point(feature_no
     assert judge(problem, ADMM().solve(problem, max_iter=5), tol=1e-3)[1] is Status.MAX_ITER
 
 
+@pytest.mark.parametrize("shape", [(40, 6), (12, 30)], ids=["tall", "wide"])
 @pytest.mark.parametrize("intercept", [True, False], ids=["intercept", "plain"])
 @pytest.mark.parametrize(
-    ("feature_norm", "label_norm"), [("l1", "l21"), ("frobenius", "huber"), ("huber", "frobenius")]
+    ("feature_norm", "label_norm"), [("l1", "l21"), ("frobenius", "huber"), ("huber", "frobenius"), ("l21", "l1")]
 )
-def test_one_iteration_equals_a_dense_transcription_of_its_derivation(feature_norm, label_norm, intercept):
+def test_one_iteration_equals_a_dense_transcription_of_its_derivation(shape, feature_norm, label_norm, intercept):
     """docs/solver.md with everything formed: M5, K, X, E_f, thin SVDs and d x d inverses."""
-    problem = random_problem(feature_norm=feature_norm, label_norm=label_norm, intercept=intercept, box=False)
+    problem = random_problem(
+        n=shape[0], d=shape[1], feature_norm=feature_norm, label_norm=label_norm, intercept=intercept, box=False
+    )
     X_, Y = problem.features, problem.labels
     (n, d), l1, l2, l3 = X_.shape, problem.lambdas.projection, problem.lambdas.features, problem.lambdas.labels
     with row_workers(n, d, 3) as workers:
-        run, s = _Run(problem, workers, 1e-3), start_from(problem, workers, "ridge")
-        for _ in range(4):
-            run.iterate(s)
-        K, M1, M4, J, b, M3 = (getattr(s, name).copy() for name in ("K", "M1", "M4", "J", "b", "M3"))
+        iteration = Iteration.of(problem, workers)
+        s = begin(iteration, "ridge")
+        for _ in range(8):
+            iteration.step(s)
+        M4, J, b, M3, C = (getattr(s, name).copy() for name in ("M4", "J", "b", "M3", "C"))
         mx, my, mz = s.penalty
-        run.iterate(s)
+        E = oracles.shrink_error(feature_norm, s.U, l2 / mx, 0.5)
+        M1, M5 = mx * (s.U - E), -M4 @ J.T
+        K = 2 * s.S - X_ + E - M1 / mx + M5 / mx
+        assert np.allclose(s.KJ, K @ J + b, atol=1e-9)
+        iteration.step(s)  # the tenth will change the penalties; this one measures
 
-    M5, ones = -(M1 + M4 @ J.T), np.ones((n, 1))
-    X = oracles.shrink_singular_values(K - M5 / mx, 1 / mx)
-    E = oracles.shrink_error(feature_norm, X_ - K + M1 / mx, l2 / mx, 0.5)
+    ones = np.ones((n, 1))
+    X = oracles.shrink_singular_values((X_ - E + M1 / mx + K - M5 / mx) / 2, 1 / (2 * mx))
     Z = oracles.shrink_singular_values(J - M3 / mz, l1 / mz)
     KJ = K @ J + ones * b
     names = {"huber": "huber_rows"}
     B = Y - oracles.shrink_error(names.get(label_norm, label_norm), Y - KJ + M4 / my, l3 / my, 0.5)
-    X, E, Z, B = 1.6 * X - 0.6 * K, 1.6 * E - 0.6 * (X_ - K), 1.6 * Z - 0.6 * J, 1.6 * B - 0.6 * KJ
-    T, C, Z_target = (X_ - E + X + (M1 + M5) / mx) / 2, B + M4 / my, Z + M3 / mz
+    residual = max(np.linalg.norm(X_ - X - E), 0.0)
+    B, Z, X_relaxed = 1.6 * B - 0.6 * KJ, 1.6 * Z - 0.6 * J, 1.6 * X - 0.6 * (X_ - E)
+    assert np.allclose(C, B + M4 / my, atol=1e-9)
+    E_new = oracles.shrink_error(feature_norm, X_ - X_relaxed + M1 / mx, l2 / mx, 0.5)
+    M1 = M1 + mx * (X_ - X_relaxed - E_new)
+    T, Z_target = X + M5 / mx, Z + M3 / mz
 
     def best_copy(J, b):
-        return (2 * mx * T + my * (C - ones * b) @ J.T) @ np.linalg.inv(2 * mx * np.eye(d) + my * J @ J.T)
+        return (mx * T + my * (C - ones * b) @ J.T) @ np.linalg.inv(mx * np.eye(d) + my * J @ J.T)
 
-    K = best_copy(J, b)
+    K_new = best_copy(J, b)
     centre = np.eye(n) - np.ones((n, n)) / n if intercept else np.eye(n)
-    J = np.linalg.inv(mz * np.eye(d) + my * K.T @ centre @ K) @ (mz * Z_target + my * K.T @ centre @ C)
-    b = (C - K @ J).mean(axis=0) if intercept else b
-    K = best_copy(J, b)
-    expected = {"K": K, "J": J, "b": b, "M1": M1 + mx * (X_ - K - E), "M3": M3 + mz * (Z - J)}
-    expected["M4"] = M4 + my * (B - K @ J - ones * b)
-    expected["gram"] = (K + (expected["M1"] + expected["M4"] @ J.T) / mx).T @ (
-        K + (expected["M1"] + expected["M4"] @ J.T) / mx
-    )
+    J_new = np.linalg.inv(mz * np.eye(d) + my * K_new.T @ centre @ K_new) @ (mz * Z_target + my * K_new.T @ centre @ C)
+    b = (C - K_new @ J_new).mean(axis=0) if intercept else b
+    K_new = best_copy(J_new, b)
+    M4 = M4 + my * (B - K_new @ J_new - ones * b)
+    expected = {"J": J_new, "b": b, "M3": M3 + mz * (Z - J_new), "M4": M4, "KJ": K_new @ J_new + b}
+    expected["U"] = E_new + M1 / mx
+    M5 = M5 + mx * (X - K_new)
+    expected["S"] = (X_ - E_new + M1 / mx + K_new - M5 / mx) / 2
     for name, value in expected.items():
         assert np.linalg.norm(getattr(s, name) - value) <= 1e-9 * max(np.linalg.norm(value), 1e-3), name
-    assert np.allclose(expected["M1"] + M5 + mx * (X - K) + expected["M4"] @ J.T, 0, atol=1e-9)
+    assert np.allclose(M5 + M4 @ J_new.T, 0, atol=1e-9)
+    residual = max(residual, np.linalg.norm(X - K_new)) / np.linalg.norm(X_)
+    assert s.residuals["residual_features"] == pytest.approx(residual, rel=1e-6)
+    change = mx * max(np.linalg.norm(K_new - K), np.linalg.norm(E_new - E)) / np.linalg.norm(M1)
+    assert s.residuals["dual_features"] == pytest.approx(change, rel=1e-6)
 
 
 @pytest.mark.parametrize("intercept", [True, False])

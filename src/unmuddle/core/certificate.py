@@ -21,13 +21,17 @@ seen as 1e-9, and any norm that has a prox has a certificate. The paper's M2 and
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
+from unmuddle.core.blocks import Workers, row_workers, tiles
 from unmuddle.core.problem import Problem
-from unmuddle.core.prox import Array, nuclear_norm, spectral_norm
+from unmuddle.core.prox import Array
 from unmuddle.core.result import Point, Solution, Status
+from unmuddle.core.spectrum import Spectrum, singular_values
 
 COLLAPSED_BELOW = 1e-6
 """Scores that vary by less than this, relative to the labels, are no scores."""
@@ -69,16 +73,42 @@ class Certificate:
 
 def certify(problem: Problem, point: Point, tol: float = 1e-3) -> Certificate:
     """Measure every condition at a point."""
-    X, Z, M1, M4 = point.X, point.Z, point.M1, point.M4
-    B = problem.predict(X, Z, point.b)
+    t = feature_step(problem, float(np.linalg.norm(point.M1)))
+    with row_workers(*problem.features.shape) as workers:
+        return certify_rows(
+            problem, (point.Z, point.b, point.M4), lambda rows: (point.X[rows], point.M1[rows]), t, workers, tol
+        )
+
+
+def certify_rows(
+    problem: Problem,
+    small: tuple[Array, Array, Array],
+    large: Callable[[slice], tuple[Array, Array]],
+    t: float,
+    workers: Workers,
+    tol: float,
+) -> Certificate:
+    """The same where X and M1 are given by row blocks, and Z, b, M4 as they are."""
+    Z, b, M4 = small
+
+    def measure(rows: slice) -> tuple[Any, ...]:
+        X, M1 = (array.astype(np.float64, copy=False) for array in large(rows))
+        G, E = M1 + M4[rows] @ Z.T, problem.features[rows] - X
+        moved = E - problem.prox_feature_error(E + t * M1, t)
+        spectra = Spectrum.of(G, problem.features.shape), Spectrum.of(X, problem.features.shape)
+        return *spectra, float(np.vdot(G, X)), _square(moved), _square(E), X.T @ M4[rows], [X @ Z + b]
+
+    G, X, inner, moved, E, XM4, B_rows = workers.total_of_tiles(measure, problem.features.shape[1])
+    B, size = np.concatenate(B_rows), float(np.linalg.norm(problem.features)) or 1.0
+    l1, fixed = problem.lambdas.projection, problem.feature_norm.fixes_zero
     return Certificate(
-        features=_nuclear_gap(M1 + M4 @ Z.T, X),
-        projection=_nuclear_gap(X.T @ M4 / problem.lambdas.projection, Z),
-        feature_noise=_feature_noise(problem, point),
+        features=_nuclear_gap(G.singular_values(), X.singular_values(), inner),
+        projection=_nuclear_gap(singular_values(XM4 / l1), singular_values(Z), float(np.vdot(XM4 / l1, Z))),
+        feature_noise=0.0 if fixed else float(np.sqrt(moved)) / size,
         label_noise=_label_noise(problem, B, M4),
         intercept=_intercept(problem, M4),
         box=float(np.abs(B - problem.project_labels(B)).max(initial=0.0)),
-        fixed=_fixed(problem, X, B),
+        fixed=max(float(np.sqrt(E)) / size if fixed else 0.0, _fixed_labels(problem, B)),
         tol=tol,
     )
 
@@ -102,29 +132,33 @@ def is_collapsed(problem: Problem, point: Point) -> bool:
     return bool(np.linalg.norm(scores - scores.mean(axis=0)) <= COLLAPSED_BELOW * np.linalg.norm(problem.labels))
 
 
-def _nuclear_gap(G: Array, X: Array) -> float:
-    """How far G is from a subgradient of the nuclear norm at X: excess of ``|G|_2`` over 1, lack of alignment."""
-    size = nuclear_norm(X)
-    misaligned = 1.0 - float(np.vdot(G, X)) / size if size > 0 else 0.0
-    return max(spectral_norm(G) - 1.0, misaligned, 0.0)
+def _nuclear_gap(G: Array, X: Array, inner: float) -> float:
+    """How far G is from a subgradient of the nuclear norm at X: excess of ``|G|_2`` over 1, lack of alignment.
+
+    From the singular values of both and ``<G, X>``.
+    """
+    size = float(X.sum())
+    misaligned = 1.0 - inner / size if size > 0 else 0.0
+    return max(float(G.max(initial=0.0)) - 1.0, misaligned, 0.0)
+
+
+def feature_step(problem: Problem, M1_norm: float) -> float:
+    """The t that brings M1 to the size of the data."""
+    return _ratio(float(np.linalg.norm(problem.features)), M1_norm, otherwise=1.0 / problem.lambdas.features)
 
 
 def step_feature_error(problem: Problem, point: Point) -> Array:
     """Where a proximal step takes ``E_f = X~ - X``: nowhere if the point is stationary, up to exact zeros."""
-    t = _ratio(problem.features, point.M1, otherwise=1.0 / problem.lambdas.features)
-    return problem.prox_feature_error(problem.features - point.X + t * point.M1, t)
-
-
-def _feature_noise(problem: Problem, point: Point) -> float:
-    if problem.feature_norm.fixes_zero:
-        return 0.0
-    return _relative(problem.features - point.X - step_feature_error(problem, point), problem.features)
+    t, E = feature_step(problem, float(np.linalg.norm(point.M1))), np.empty_like(problem.features)
+    for rows in tiles(slice(0, len(E)), E.shape[1]):
+        E[rows] = problem.prox_feature_error(problem.features[rows] - point.X[rows] + t * point.M1[rows], t)
+    return E
 
 
 def _label_noise(problem: Problem, B: Array, M4: Array) -> float:
     if problem.label_norm.fixes_zero:
         return 0.0
-    t = _ratio(problem.labels, M4, otherwise=1.0 / problem.lambdas.labels)
+    t = _ratio(float(np.linalg.norm(problem.labels)), float(np.linalg.norm(M4)), otherwise=1.0 / problem.lambdas.labels)
     return _relative(B - problem.prox_recovered_labels(B - t * M4, t), problem.labels)
 
 
@@ -134,17 +168,18 @@ def _intercept(problem: Problem, M4: Array) -> float:
     return _relative(M4.sum(axis=0), M4) / np.sqrt(len(M4))
 
 
-def _fixed(problem: Problem, X: Array, B: Array) -> float:
-    features = _relative(problem.features - X, problem.features) if problem.feature_norm.fixes_zero else 0.0
-    labels = _relative(problem.labels - B, problem.labels) if problem.label_norm.fixes_zero else 0.0
-    return max(features, labels)
+def _fixed_labels(problem: Problem, B: Array) -> float:
+    return _relative(problem.labels - B, problem.labels) if problem.label_norm.fixes_zero else 0.0
 
 
-def _ratio(data: Array, multiplier: Array, otherwise: float) -> float:
-    above, below = float(np.linalg.norm(data)), float(np.linalg.norm(multiplier))
+def _ratio(above: float, below: float, otherwise: float) -> float:
     return above / below if above > 0 and below > 0 else otherwise
 
 
 def _relative(part: Array, whole: Array) -> float:
     size = float(np.linalg.norm(whole))
     return float(np.linalg.norm(part)) / size if size > 0 else float(np.linalg.norm(part))
+
+
+def _square(block: Array) -> float:
+    return float(np.vdot(block, block))

@@ -37,8 +37,8 @@ class Norm(ABC):
         """R at ``errors``."""
 
     @abstractmethod
-    def prox(self, errors: Array, step: float) -> Array:
-        """Minimise ``step * R(x) + |x - errors|_F**2 / 2``."""
+    def prox(self, errors: Array, step: float, out: Array | None = None) -> Array:
+        """Minimise ``step * R(x) + |x - errors|_F**2 / 2``; into ``out``, another array, if one is given."""
 
     @abstractmethod
     def prox_between(self, errors: Array, step: float, lower: Array, upper: Array) -> Array:
@@ -117,8 +117,8 @@ class L1(EntryNorm):
     def value(self, errors: Array) -> float:
         return float(np.abs(errors).sum())
 
-    def prox(self, errors: Array, step: float) -> Array:
-        return prox.prox_l1(errors, step)
+    def prox(self, errors: Array, step: float, out: Array | None = None) -> Array:
+        return prox.prox_l1(errors, step, out)
 
     def closest(self, rows: Array, basis: Array) -> Array:
         return rowspace.fit_huber(rows, basis, delta=0.0)
@@ -133,8 +133,8 @@ class SquaredFrobenius(EntryNorm):
     def value(self, errors: Array) -> float:
         return float(np.square(errors).sum())
 
-    def prox(self, errors: Array, step: float) -> Array:
-        return prox.prox_squared_frobenius(errors, step)
+    def prox(self, errors: Array, step: float, out: Array | None = None) -> Array:
+        return prox.prox_squared_frobenius(errors, step, out)
 
     def feature_weight(self, shape: tuple[int, int], noise_level: float) -> float:
         """The weight whose gradient just reaches the spectral norm of pure noise, ``s (sqrt n + sqrt d)``."""
@@ -151,8 +151,8 @@ class Huber(EntryNorm):
     def value(self, errors: Array) -> float:
         return _huber_sum(np.abs(errors), self.delta)
 
-    def prox(self, errors: Array, step: float) -> Array:
-        return prox.prox_huber(errors, step, self.delta)
+    def prox(self, errors: Array, step: float, out: Array | None = None) -> Array:
+        return prox.prox_huber(errors, step, self.delta, out)
 
     def closest(self, rows: Array, basis: Array) -> Array:
         return rowspace.fit_huber(rows, basis, self.delta)
@@ -165,8 +165,8 @@ class L21(RowNorm):
     def value(self, errors: Array) -> float:
         return float(row_lengths(errors).sum())
 
-    def prox(self, errors: Array, step: float) -> Array:
-        return prox.prox_l21(errors, step)
+    def prox(self, errors: Array, step: float, out: Array | None = None) -> Array:
+        return prox.prox_l21(errors, step, out)
 
     @property
     def corner(self) -> float:
@@ -182,8 +182,8 @@ class HuberRows(RowNorm):
     def value(self, errors: Array) -> float:
         return _huber_sum(row_lengths(errors), self.delta)
 
-    def prox(self, errors: Array, step: float) -> Array:
-        return prox.prox_huber_rows(errors, step, self.delta)
+    def prox(self, errors: Array, step: float, out: Array | None = None) -> Array:
+        return prox.prox_huber_rows(errors, step, self.delta, out)
 
     @property
     def corner(self) -> float:
@@ -199,8 +199,8 @@ class Zero(EntryNorm):
     def value(self, errors: Array) -> float:
         return 0.0
 
-    def prox(self, errors: Array, step: float) -> Array:
-        return np.zeros_like(errors)
+    def prox(self, errors: Array, step: float, out: Array | None = None) -> Array:
+        return np.multiply(errors, 0.0, out=out)
 
 
 def _huber_sum(sizes: Array, delta: float) -> float:

@@ -205,10 +205,16 @@ def measure_residuals(problem: Problem, s: State) -> Residuals:
     )
 
 
+def objective(problem: Problem, s: State) -> float:
+    """F with the errors of the state, which complete X and B only in the limit."""
+    errors = problem.feature_norm.value(s.E_f), problem.label_norm.value(s.E_l)
+    return problem.weigh(s.X_nuclear, s.Z_nuclear, *errors)
+
+
 def augmented_lagrangian(problem: Problem, s: State, residuals: Residuals, mu: float) -> float:
     """The paper's L at a state: objective, multipliers on the residuals, and the penalty."""
     return (
-        problem.weigh(s.X_nuclear, s.Z_nuclear, s.E_f, s.E_l)
+        objective(problem, s)
         + float(np.vdot(s.M1, problem.features - s.X - s.E_f))
         + float(np.vdot(s.M2, problem.labels - s.B - s.E_l))
         + float(np.vdot(s.M3, s.Z - s.J))
@@ -222,7 +228,7 @@ def _record(problem: Problem, old: State, new: State, residuals: Residuals, mu: 
     """What the trace keeps of an iteration; the last four are what Theorem 1 assumes to vanish."""
     return {
         **{f"residual_{name}": value for name, value in asdict(residuals).items()},
-        "objective": problem.weigh(new.X_nuclear, new.Z_nuclear, new.E_f, new.E_l),
+        "objective": objective(problem, new),
         "augmented_lagrangian": augmented_lagrangian(problem, new, residuals, mu),
         "mu": mu,
         "mu_change_K": mu * _norm(new.K - old.K),

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from unmuddle.core.problem import Problem
 from unmuddle.core.prox import Array
 
-FLOORS = (2.0, 1024.0)
+FLOORS = (4.0, 1024.0)
 """First and highest factor of the stability floor ``mx (my s2 + mz) >= factor |M4|_2^2``; it doubles on a stall."""
 
 CEILING = 1e3
@@ -77,6 +78,18 @@ class Balance:
             self.idle, self.lowest = 0, now
             self.floor = min(2 * self.floor, FLOORS[1])
             self.projection_floor = 2 * max(self.projection_floor, penalty.z)
+
+
+def first_penalties(problem: Problem, eigenvalues: Array, J_norm: float) -> tuple[Penalties, Balance]:
+    """Penalties of the size of what they stand against, from the eigenvalues of the centred ``X~^T X~``."""
+    (n, c), l1, largest = problem.labels.shape, problem.lambdas.projection, max(float(eigenvalues.max()), 1e-300)
+    free = problem.label_norm.fixes_zero
+    weight = 3 * l1 * np.sqrt(c / (n * largest)) if free else problem.lambdas.labels
+    penalty = Penalties(
+        x=4 / np.sqrt(largest), y=LABEL_PENALTY[1] * weight, z=l1 / max(J_norm, 1e-3 * np.sqrt(n / largest))
+    )
+    balance = Balance(None if free else weight, spread(eigenvalues), first=penalty.x)
+    return balance.lift(penalty, weight * np.sqrt(n)), balance
 
 
 def is_time_to_balance(n_iter: int) -> bool:

@@ -6,9 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unmuddle.core.blocks import tiles
 from unmuddle.core.norms import Norm
-from unmuddle.core.prox import Array, nuclear_norm
+from unmuddle.core.prox import Array
+from unmuddle.core.spectrum import nuclear_norm
 from unmuddle.errors import InvalidParameterError
+
+ALL = slice(None)
 
 
 @dataclass(frozen=True)
@@ -47,32 +51,34 @@ class Problem:
 
     def objective(self, X: Array, Z: Array, b: Array) -> float:
         """F at a point; how far the point violates the constraints is the certificate's business."""
-        return self.weigh(nuclear_norm(X), nuclear_norm(Z), self.features - X, self.labels - self.predict(X, Z, b))
+        E_l, pieces = self.labels - self.predict(X, Z, b), tiles(slice(0, len(X)), X.shape[1])
+        feature_error = sum(self.feature_norm.value(self.features[rows] - X[rows]) for rows in pieces)
+        return self.weigh(nuclear_norm(X), nuclear_norm(Z), feature_error, self.label_norm.value(E_l))
 
-    def weigh(self, X_nuclear: float, Z_nuclear: float, E_f: Array, E_l: Array) -> float:
-        """The four terms of F, from two nuclear norms and two errors."""
+    def weigh(self, X_nuclear: float, Z_nuclear: float, feature_error: float, label_error: float) -> float:
+        """The four terms of F, each with its weight."""
         l1, l2, l3 = self.lambdas.projection, self.lambdas.features, self.lambdas.labels
-        return X_nuclear + l1 * Z_nuclear + l2 * self.feature_norm.value(E_f) + l3 * self.label_norm.value(E_l)
+        return X_nuclear + l1 * Z_nuclear + l2 * feature_error + l3 * label_error
 
     @staticmethod
     def predict(X: Array, Z: Array, b: Array) -> Array:
         """``X Z + 1 b^T``."""
         return X @ Z + b
 
-    def prox_feature_error(self, E: Array, step: float) -> Array:
-        """Minimise ``step * l2 R(E_f) + |E_f - E|_F**2 / 2``."""
-        return self.feature_norm.prox(E, step * self.lambdas.features)
+    def prox_feature_error(self, E: Array, step: float, out: Array | None = None) -> Array:
+        """Minimise ``step * l2 R(E_f) + |E_f - E|_F**2 / 2``; into ``out``, another array, if one is given."""
+        return self.feature_norm.prox(E, step * self.lambdas.features, out)
 
     def prox_label_error(self, E: Array, step: float) -> Array:
         """Minimise ``step * l3 L(E_l) + |E_l - E|_F**2 / 2``."""
         return self.label_norm.prox(E, step * self.lambdas.labels)
 
-    def prox_recovered_labels(self, B: Array, step: float) -> Array:
+    def prox_recovered_labels(self, B: Array, step: float, rows: slice = ALL) -> Array:
         """Minimise ``step * l3 L(Y~ - B') + |B' - B|_F**2 / 2`` over B', inside the box if there is one."""
-        E, weight = self.labels - B, step * self.lambdas.labels
+        Y, weight = self.labels[rows], step * self.lambdas.labels
         if self.box:
-            return self.labels - self.label_norm.prox_between(E, weight, self.labels - 1.0, self.labels)
-        return self.labels - self.label_norm.prox(E, weight)
+            return Y - self.label_norm.prox_between(Y - B, weight, Y - 1.0, Y)
+        return Y - self.label_norm.prox(Y - B, weight)
 
     def project_labels(self, B: Array) -> Array:
         """The nearest point of the box, or ``B`` itself where there is none."""

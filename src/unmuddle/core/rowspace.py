@@ -6,7 +6,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from unmuddle.core.prox import EXACT_SIZE, Array
+from unmuddle.core.prox import Array
+from unmuddle.core.spectrum import EXACT_SIZE
 
 RANK_TOL = 1e-7
 """Singular values below this part of the largest are rounding and solver residue, not rank."""

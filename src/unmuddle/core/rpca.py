@@ -5,12 +5,15 @@ Minimise ``|L|_* + weight |S|_1`` subject to ``M = L + S``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from unmuddle.core.prox import Array, prox_l1, spectral_norm, threshold_quickly
+from unmuddle.core.blocks import Workers, row_workers, tiles
+from unmuddle.core.prox import Array, prox_l1
 from unmuddle.core.result import OnStep, Trace, ignore
+from unmuddle.core.spectrum import EXACT_SIZE, GRAM_RESOLUTION, Shrinkage, gram_of, spectral_norm
 
 FIRST_PENALTY, GROWTH, LARGEST_PENALTY = 1.25, 1.5, 1e7
 """Lin's schedule: the first penalty times ``|M|_2``, its growth, and the limit as a multiple of the first."""
@@ -27,27 +30,99 @@ class Decomposition:
     converged: bool
     trace: Trace
 
+    def transposed(self) -> Decomposition:
+        """The decomposition of the transposed matrix."""
+        return replace(self, low_rank=self.low_rank.T, sparse=self.sparse.T)
+
 
 def decompose(
     M: Array, weight: float, max_iter: int = 1000, tol: float = 1e-7, on_step: OnStep = ignore
 ) -> Decomposition:
     """Split M until the residual is ``tol`` of its size; one sweep over L and S for each step of the multiplier."""
-    size = float(np.linalg.norm(M))
-    if size == 0:
+    if not M.any():
         return Decomposition(np.zeros_like(M), np.zeros_like(M), 0.0, 0, True, Trace([]))
-    largest = spectral_norm(M)
-    L, Y = np.zeros_like(M), M / max(largest, float(np.abs(M).max()) / weight)
-    mu, limit = FIRST_PENALTY / largest, LARGEST_PENALTY * FIRST_PENALTY / largest
-    records = list[dict[str, float]]()
-    for n_iter in range(1, max_iter + 1):
-        S = prox_l1(M - L + Y / mu, weight / mu)
-        L, singular_values = threshold_quickly(M - S + Y / mu, 1 / mu)
-        residual = M - L - S
-        Y = Y + mu * residual
-        objective = float(singular_values.sum() + weight * np.abs(S).sum())
-        records.append({"residual": float(np.linalg.norm(residual)) / size, "objective": objective, "mu": mu})
-        on_step(n_iter, records[-1])
-        mu = min(GROWTH * mu, limit)
-        if records[-1]["residual"] < tol:
-            break
-    return Decomposition(L, S, objective, n_iter, records[-1]["residual"] < tol, Trace(records))
+    if len(M) < M.shape[1]:
+        return decompose(np.ascontiguousarray(M.T), weight, max_iter, tol, on_step).transposed()
+    with row_workers(*M.shape) as workers:
+        return _Run(M, weight, workers).go(max_iter, tol, on_step)
+
+
+class _Run:
+    """One solve, by one pass over row blocks an iteration.
+
+    The target ``T = M - S + Y / mu`` of L and the sparse part S are all that is kept: ``Y + mu (M - L - S)`` is
+    ``mu (T - L)``.
+    """
+
+    def __init__(self, M: Array, weight: float, workers: Workers) -> None:
+        self.M, self.weight, self.workers = M, weight, workers
+        self.size, self.largest = float(np.linalg.norm(M)), spectral_norm(M)
+        self.T, self.S = np.empty_like(M), np.empty_like(M)
+
+    def go(self, max_iter: int, tol: float, on_step: OnStep) -> Decomposition:
+        mu = FIRST_PENALTY / self.largest
+        limit, records = LARGEST_PENALTY * mu, list[dict[str, float]]()
+        scale = max(self.largest, float(np.abs(self.M).max()) / self.weight)
+        shrink = self.shrinkage(self.begin(scale, mu), mu)
+        for n_iter in range(1, max_iter + 1):
+            following = min(GROWTH * mu, limit)
+            gram, gap, S_size = self.step(shrink, mu, following)
+            objective = float(shrink.singular_values.sum()) + self.weight * S_size
+            records.append({"residual": float(np.sqrt(gap)) / self.size, "objective": objective, "mu": mu})
+            on_step(n_iter, records[-1])
+            mu, shrink = following, self.shrinkage(gram, following)
+            if records[-1]["residual"] < tol:
+                break
+        return self.finish(shrink, n_iter, records[-1]["residual"] < tol, Trace(records))
+
+    def begin(self, scale: float, mu: float) -> Array:
+        """From L = 0 and ``Y = M / scale``."""
+
+        def fill(block: slice) -> tuple[Any, ...]:
+            for rows in tiles(block, self.M.shape[1]):
+                V = self.M[rows] * (1 + 1 / (scale * mu))
+                self.S[rows] = prox_l1(V, self.weight / mu)
+                self.T[rows] = V - self.S[rows]
+            return (gram_of(self.T[block]),)
+
+        return self.workers.total(fill)[0]
+
+    def step(self, shrink: Shrinkage, mu: float, following: float) -> tuple[Any, ...]:
+        """L from T, the multiplier, and with the next penalty S and T; the Gram matrix of T, two sizes."""
+        row_map = shrink.map(self.M.dtype)
+
+        def update(block: slice) -> tuple[Any, ...]:
+            gap = S_size = 0.0
+            for rows in tiles(block, self.M.shape[1]):
+                T, S = self.T[rows], self.S[rows]
+                L, S_size = row_map(T), S_size + float(np.abs(S).sum())
+                T -= L  # Y / mu
+                L -= self.M[rows]
+                S += L
+                gap += float(np.vdot(S, S))
+                T *= mu / following
+                T -= L  # M - L + Y / mu
+                S[:] = prox_l1(T, self.weight / following)
+                T += L
+                T += self.M[rows]
+                T -= S
+            return gram_of(self.T[block]), gap, S_size
+
+        return self.workers.total(update)
+
+    def shrinkage(self, gram: Array, mu: float) -> Shrinkage:
+        if self.M.size <= EXACT_SIZE or 1 / mu < np.sqrt(GRAM_RESOLUTION) * self.largest:
+            return self.workers.factorise(Shrinkage.of_rows, self.T, 1 / mu)
+        return self.workers.factorise(Shrinkage.of_gram, gram, 1 / mu)
+
+    def finish(self, shrink: Shrinkage, n_iter: int, converged: bool, trace: Trace) -> Decomposition:
+        """The next L, in the place of T."""
+        row_map = shrink.map(self.M.dtype)
+
+        def update(block: slice) -> None:
+            for rows in tiles(block, self.M.shape[1]):
+                self.T[rows] = row_map(self.T[rows])
+
+        self.workers.map(update)
+        objective = float(shrink.singular_values.sum() + self.weight * np.abs(self.S).sum())
+        return Decomposition(self.T, self.S, objective, n_iter, converged, trace)

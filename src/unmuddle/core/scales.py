@@ -8,7 +8,8 @@ from scipy.optimize import brentq
 
 from unmuddle.core.norms import Norm
 from unmuddle.core.problem import Lambdas
-from unmuddle.core.prox import Array, singular_values, spectral_norm
+from unmuddle.core.prox import Array
+from unmuddle.core.spectrum import singular_values, spectral_norm
 
 ALPHA, BETA, LABELS = 0.2, 1.0, 0.05
 """Default multiples: solver-safe on real and random data, not tuned for accuracy."""
