@@ -15,7 +15,7 @@ from unmuddle.core.certificate import certify_rows, feature_step, step_feature_e
 from unmuddle.core.iteration import Iteration
 from unmuddle.core.penalties import first_penalties, is_time_to_balance
 from unmuddle.core.problem import Problem
-from unmuddle.core.prox import Array
+from unmuddle.core.prox import TINY, Array
 from unmuddle.core.result import OnStep, Point, Solution, Trace, ignore
 from unmuddle.core.sides import Recovery, solve_positive
 from unmuddle.core.spectrum import gram_of, spectral_norm
@@ -89,8 +89,28 @@ def begin(iteration: Iteration, start: str) -> State:
         ridge = gram + RIDGE * max(float(eigenvalues[-1]), 1e-300) * np.eye(len(gram))
         J = workers.factorise(solve_positive, ridge, cross if n >= d else Y - b)
         J = J if n >= d else (centred.T @ J).astype(np.float64, copy=False)
+    point = None
+    if problem.label_norm.fixes_zero and start == "ridge":
+        point = meet_labels(problem, J, centre)
+        J = point.Z
     b = b - centre @ J
-    return iteration.begin(J, b, *first_penalties(problem, eigenvalues, spectral_norm(J)))
+    return iteration.begin(J, b, *first_penalties(problem, eigenvalues, spectral_norm(J)), point)
+
+
+def meet_labels(problem: Problem, J: Array, centre: Array) -> Point:
+    """A point with ``X Z + 1 b^T = Y~``, for labels that are fixed: from afar their multiplier would run away.
+
+    The projection becomes t times its polar factor Q, and X shows the labels over t in the directions Q instead of
+    what the data show there; t makes the two alike.
+    """
+    X, Y = problem.features, problem.labels
+    U, _, Vt = np.linalg.svd(J, full_matrices=False)
+    Q, R = U @ Vt, Y - problem.intercept * Y.mean(axis=0)
+    shown = X @ Q - centre @ Q
+    t = float(np.vdot(R, R)) / max(float(np.vdot(R, shown)), TINY)
+    return Point(
+        X=X + (R / t - shown) @ Q.T, Z=t * Q, b=R[0] * 0.0, M1=np.zeros_like(X), M4=np.zeros_like(Y)
+    )
 
 
 @dataclass

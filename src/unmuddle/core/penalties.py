@@ -21,8 +21,12 @@ LABEL_PENALTY, SETTLED = (0.1, 2.0, 3.0, 30.0), 1e-2
 """Lowest, first and highest label penalty over lambda 3, and the highest once all residuals are below SETTLED.
 Without a limit B = Y~ is memorised early on and all else freezes; with it labels are the last to converge."""
 
-EVERY, RATIO, FACTOR = 10, 5.0, 1.5
-"""Iterations between balancings, ratio of residuals that calls for one, and what a penalty then moves by."""
+EVERY, RATIO, FACTOR, AHEAD = 10, 5.0, 1.5, 0.3
+"""Iterations between balancings, ratio of residuals that calls for one, what a penalty then moves by, and the part of
+the largest residual below which a group is far enough ahead to be left alone."""
+
+HARD = 30.0
+"""Stands in for lambda 3 where labels are fixed, over the size that rows of their multiplier have on average."""
 
 PATIENCE = 5
 """Balancings without progress after which the floors rise."""
@@ -40,11 +44,11 @@ class Penalties(NamedTuple):
 class Balance:
     """Moves penalties towards equal primal and dual residuals, none below its floor, and raises floors on a stall.
 
-    ``label_weight`` is lambda 3, or None where labels are fixed and their penalty is free. ``spread`` is the s2 of the
-    stability floor. ``first`` is the feature penalty at the start.
+    ``label_weight`` is lambda 3 or what stands in for it, ``spread`` the s2 of the stability floor, and ``first`` the
+    feature penalty at the start.
     """
 
-    label_weight: float | None
+    label_weight: float
     spread: float
     first: float
     floor: float = FLOORS[0]
@@ -55,12 +59,11 @@ class Balance:
     def move(self, penalty: Penalties, residuals: Mapping[str, float], M4_norm: float) -> Penalties:
         """The penalties for the next iterations."""
         x, y, z = (
-            _balance(value, residuals[f"residual_{name}"], residuals.get(f"dual_{name}", 0.0))
+            _balance(value, residuals[f"residual_{name}"], residuals[f"dual_{name}"], AHEAD * max(residuals.values()))
             for value, name in zip(penalty, ("features", "labels", "projection"), strict=True)
         )
-        if self.label_weight is not None:
-            highest = LABEL_PENALTY[2] if max(residuals.values()) > SETTLED else LABEL_PENALTY[3]
-            y = min(max(y, LABEL_PENALTY[0] * self.label_weight), highest * self.label_weight)
+        highest = LABEL_PENALTY[2] if max(residuals.values()) > SETTLED else LABEL_PENALTY[3]
+        y = min(max(y, LABEL_PENALTY[0] * self.label_weight), highest * self.label_weight)
         return self.lift(Penalties(x, y, max(z, self.projection_floor)), M4_norm)
 
     def lift(self, penalty: Penalties, M4_norm: float) -> Penalties:
@@ -83,12 +86,11 @@ class Balance:
 def first_penalties(problem: Problem, eigenvalues: Array, J_norm: float) -> tuple[Penalties, Balance]:
     """Penalties of the size of what they stand against, from the eigenvalues of the centred ``X~^T X~``."""
     (n, c), l1, largest = problem.labels.shape, problem.lambdas.projection, max(float(eigenvalues.max()), 1e-300)
-    free = problem.label_norm.fixes_zero
-    weight = 3 * l1 * np.sqrt(c / (n * largest)) if free else problem.lambdas.labels
+    weight = HARD * l1 * np.sqrt(c / (n * largest)) if problem.label_norm.fixes_zero else problem.lambdas.labels
     penalty = Penalties(
         x=4 / np.sqrt(largest), y=LABEL_PENALTY[1] * weight, z=l1 / max(J_norm, 1e-3 * np.sqrt(n / largest))
     )
-    balance = Balance(None if free else weight, spread(eigenvalues), first=penalty.x)
+    balance = Balance(weight, spread(eigenvalues), first=penalty.x)
     return balance.lift(penalty, weight * np.sqrt(n)), balance
 
 
@@ -103,7 +105,8 @@ def spread(eigenvalues: Array) -> float:
     return float(np.median(eigenvalues[eigenvalues > 1e-3 * largest])) if largest > 0 else 1.0
 
 
-def _balance(penalty: float, primal: float, dual: float) -> float:
-    if primal > RATIO * dual:
+def _balance(penalty: float, primal: float, dual: float, least: float) -> float:
+    """Move a penalty, unless both residuals are far ahead of the others."""
+    if primal > max(RATIO * dual, least):
         return penalty * FACTOR
-    return penalty / FACTOR if dual > RATIO * primal else penalty
+    return penalty / FACTOR if dual > max(RATIO * primal, least) else penalty
