@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from unmuddle.core.prox import Array
-from unmuddle.core.spectrum import EXACT_SIZE
+from unmuddle.core.spectrum import EXACT_SIZE, double_gram
 
-RANK_TOL = 1e-7
+RANK_TOL = {np.dtype(np.float64): 1e-7, np.dtype(np.float32): 1e-5}
 """Singular values below this part of the largest are rounding and solver residue, not rank."""
 
 MAX_ITER = 60
@@ -29,11 +29,12 @@ BLOCK_ENTRIES = 4_000_000
 
 def row_basis(matrix: Array) -> Array:
     """An orthonormal basis of the row space, one vector a row."""
+    tol = RANK_TOL[matrix.dtype]
     if matrix.size <= EXACT_SIZE or len(matrix) < matrix.shape[1]:
-        _, s, Vt = np.linalg.svd(matrix, full_matrices=False)
-        return Vt[s > RANK_TOL * s.max(initial=0.0)]
-    squares, V = np.linalg.eigh(matrix.T @ matrix)
-    return V.T[squares > RANK_TOL**2 * squares.max(initial=0.0)][::-1]
+        _, s, Vt = np.linalg.svd(matrix.astype(np.float64, copy=False), full_matrices=False)
+        return Vt[s > tol * s.max(initial=0.0)]
+    squares, V = np.linalg.eigh(double_gram(matrix))
+    return V.T[squares > tol**2 * squares.max(initial=0.0)][::-1]
 
 
 def project(rows: Array, basis: Array) -> Array:
@@ -52,7 +53,7 @@ def fit_huber(rows: Array, basis: Array, delta: float) -> Array:
     if r in (0, d):
         return project(rows, basis)
     size = max(1, BLOCK_ENTRIES // (r * d))
-    blocks = [_fit_block(rows[at : at + size], basis, delta) for at in range(0, len(rows), size)]
+    blocks = [_fit_block(rows[at : at + size].astype(np.float64, copy=False), basis, delta) for at in range(0, len(rows), size)]
     return np.concatenate(blocks) if blocks else rows.copy()
 
 

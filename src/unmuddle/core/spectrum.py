@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import linalg
 
+from unmuddle.core.blocks import tiles
 from unmuddle.core.prox import Array
 
 EXACT_SIZE, GRAM_RESOLUTION = 1 << 17, 1e-13
@@ -28,8 +29,8 @@ def singular_values(matrix: Array) -> Array:
     resolution is set to zero, lest hundreds of zeros add up to something.
     """
     if matrix.size <= EXACT_SIZE:
-        return np.linalg.svd(matrix, compute_uv=False)
-    return _roots(matrix.T @ matrix if len(matrix) >= matrix.shape[1] else matrix @ matrix.T)
+        return np.linalg.svd(matrix.astype(np.float64, copy=False), compute_uv=False)
+    return _roots(double_gram(matrix if len(matrix) >= matrix.shape[1] else matrix.T))
 
 
 def nuclear_norm(matrix: Array) -> float:
@@ -45,6 +46,14 @@ def spectral_norm(matrix: Array) -> float:
 def gram_of(block: Array) -> Array:
     """``A^T A`` of a row block, to be added up in double precision."""
     return (block.T @ block).astype(np.float64, copy=False)
+
+
+def double_gram(matrix: Array) -> Array:
+    """``A^T A`` in double precision throughout, for what single precision cannot resolve."""
+    if matrix.dtype == np.float64:
+        return matrix.T @ matrix
+    pieces = tiles(slice(0, len(matrix)), matrix.shape[1])
+    return sum((gram_of(matrix[rows].astype(np.float64)) for rows in pieces), np.zeros((matrix.shape[1],) * 2))
 
 
 def _roots(gram: Array) -> Array:

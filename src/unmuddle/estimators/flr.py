@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from unmuddle.core.admm import ADMM
@@ -213,7 +214,13 @@ class FLRClassifier(ClassifierMixin, OneToOneFeatureMixin, TransformerMixin, Bas
         """
         check_is_fitted(self)
         rows = self._read(X)
-        return self._scaling.undo(self._feature_norm.closest(rows, self.components_))
+        denoised = self._feature_norm.closest(rows, self.components_).astype(rows.dtype, copy=False)
+        return self._scaling.undo(denoised)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)
@@ -221,11 +228,11 @@ class FLRClassifier(ClassifierMixin, OneToOneFeatureMixin, TransformerMixin, Bas
 
     def _read(self, X: Any) -> Array:
         """New rows, checked and scaled."""
-        return validation.check_scaled(self._scaling.apply(validation.check_features(self, X, reset=False)))
+        return validation.check_scaled(self._scaling.apply(validation.check_features(self, X, reset=False, keep_single=True)))
 
     def _validate(self, X: Any, y: Any) -> tuple[Array, NDArray[np.intp]]:
         self._validate_parameters()
-        features = validation.check_features(self, X, reset=True)
+        features = validation.check_features(self, X, reset=True, keep_single=True)
         self.classes_, codes = validation.check_labels(y, len(features))
         self._scaling = SCALINGS[self.scale](features)
         return validation.check_scaled(self._scaling.apply(features)), codes

@@ -17,22 +17,27 @@ SMALLEST = 1e-305
 
 @dataclass(frozen=True)
 class Scaling:
-    """Columns as ``(x - centre) / scale``."""
+    """Columns as ``(x - centre) / scale``, in the precision of the data; scale and centre are representable in it."""
 
     centre: Array
     scale: Array
 
     def apply(self, X: Array) -> Array:
         """User's units to scaled ones."""
-        return (X - self.centre) / self.scale
+        scaled: Array = X - self.centre.astype(X.dtype)
+        scaled /= self.scale.astype(X.dtype)
+        return scaled
 
     def undo(self, X: Array) -> Array:
         """Scaled units to the user's."""
-        return self.undo_difference(X) + self.centre
+        rows = self.undo_difference(X)
+        rows += self.centre.astype(X.dtype)
+        return rows
 
     def undo_difference(self, E: Array) -> Array:
         """The same for a difference of rows."""
-        return E * self.scale
+        rows: Array = E * self.scale.astype(E.dtype)
+        return rows
 
 
 def no_scaling(X: Array) -> Scaling:
@@ -44,8 +49,8 @@ def standard_scaling(X: Array) -> Scaling:
     """Mean and standard deviation; constant columns are only centred."""
     size = _largest(X)
     unit = X / size  # squares of very large or small numbers would leave the floating-point range
-    centre = unit.mean(axis=0)
-    return Scaling(centre * size, _positive(unit.std(axis=0), unit) * size)
+    centre = unit.mean(axis=0, dtype=np.float64)
+    return _scaling(centre * size, _positive(unit.std(axis=0, dtype=np.float64), unit) * size, X)
 
 
 def robust_scaling(X: Array) -> Scaling:
@@ -54,21 +59,26 @@ def robust_scaling(X: Array) -> Scaling:
     unit = X / size
     centre = np.median(unit, axis=0)
     spread = MAD_TO_DEVIATION * np.median(np.abs(unit - centre), axis=0)
-    deviation = _positive(unit.std(axis=0), unit)
+    deviation = _positive(unit.std(axis=0, dtype=np.float64), unit)
     negligible = spread <= 1e-8 * deviation
-    return Scaling(centre * size, np.where(negligible, deviation, spread) * size)
+    return _scaling(centre * size, np.where(negligible, deviation, spread) * size, X)
 
 
 SCALINGS = {"standard": standard_scaling, "robust": robust_scaling, None: no_scaling}
 
 
+def _scaling(centre: Array, scale: Array, X: Array) -> Scaling:
+    """Rounded to the precision of the data, so that doing and undoing use the same numbers."""
+    return Scaling(*(array.astype(X.dtype).astype(np.float64) for array in (centre, scale)))
+
+
 def _largest(X: Array) -> Array:
     """Largest entry of each column; columns of next to nothing count as zeros, for their inverse would overflow."""
-    size = np.abs(X).max(axis=0)
-    return np.where(size > SMALLEST, size, 1.0)
+    size = np.maximum(X.max(axis=0), -X.min(axis=0))
+    return np.where(size > max(SMALLEST, float(np.finfo(X.dtype).tiny)), size, 1.0).astype(X.dtype)
 
 
 def _positive(deviation: Array, unit: Array) -> Array:
     """Replace the deviation of constant columns, which is rounding error at most, by 1."""
-    constant = deviation <= 10 * np.finfo(float).eps * np.sqrt(len(unit))
+    constant = deviation <= 10 * np.finfo(unit.dtype).eps * np.sqrt(len(unit))
     return np.where(constant, 1.0, deviation)

@@ -18,6 +18,9 @@ from unmuddle.errors import InvalidDataError, InvalidParameterError
 LARGEST = 1e100
 """Entries beyond this overflow when they are squared and summed."""
 
+SINGLE_LARGEST = 1e12
+"""The same in single precision."""
+
 
 def check_choice(name: str, value: Any, choices: Collection[Any]) -> None:
     """The value must be one of a few."""
@@ -58,13 +61,17 @@ def check_flag(name: str, value: Any) -> None:
         raise InvalidParameterError(f"{name} must be True or False; got {value!r}.")
 
 
-def check_features(estimator: Any, X: Any, *, reset: bool) -> Array:
-    """A finite float matrix, in memory of its own or the caller's (which nobody writes to)."""
+def check_features(estimator: Any, X: Any, *, reset: bool, keep_single: bool = False) -> Array:
+    """A finite float matrix, in memory of its own or the caller's (which nobody writes to).
+
+    ``keep_single`` leaves single precision as it is; all else becomes double.
+    """
     checked: Array = validate_data(
         estimator,
         X,
         reset=reset,
-        dtype=np.float64,
+        dtype=[np.float64, np.float32] if keep_single else np.float64,
+        order="C",
         ensure_all_finite=False,
         ensure_min_samples=2 if reset else 1,
     )
@@ -75,13 +82,14 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Array:
 def check_scaled(X: Array) -> Array:
     """Scaled data must leave room for squares and sums; what is too small for squares as a whole is zero."""
     with np.errstate(invalid="ignore"):
-        size = float(np.abs(X).max(initial=0.0))
-    if not size <= LARGEST:
+        size = float(max(X.max(initial=0.0), -X.min(initial=0.0)))
+    largest = LARGEST if X.dtype == np.float64 else SINGLE_LARGEST
+    if not size <= largest:
         raise InvalidDataError(
-            f"X is too large: after scaling its entries must be at most {LARGEST:g} in size; the largest is {size:g}. "
+            f"X is too large: after scaling its entries must be at most {largest:g} in size; the largest is {size:g}. "
             "Divide X by a constant, or use scale='standard' if it is None."
         )
-    return X if size * LARGEST > 1 else np.zeros_like(X)
+    return X if size * largest > 1 else np.zeros_like(X)
 
 
 def check_labels(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
@@ -123,6 +131,9 @@ def one_hot(codes: NDArray[np.intp], n_classes: int) -> Array:
 
 
 def _check_finite(estimator: Any, X: Array) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(X.sum(dtype=np.float64)):  # no array of flags for data that are in order
+            return
     bad = ~np.isfinite(X)
     if not bad.any():
         return
