@@ -12,8 +12,9 @@ import numpy as np
 
 from unmuddle.core.blocks import row_workers, tiles
 from unmuddle.core.certificate import certify_rows, feature_step, step_feature_error
+from unmuddle.core.halves import FEATURE_STEPS, alternate
 from unmuddle.core.iteration import Iteration
-from unmuddle.core.penalties import first_penalties, is_time_to_balance
+from unmuddle.core.penalties import Penalties, first_penalties, is_time_to_balance
 from unmuddle.core.problem import Problem
 from unmuddle.core.prox import TINY, Array
 from unmuddle.core.result import OnStep, Point, Solution, Trace, ignore
@@ -27,6 +28,11 @@ MAX_ITER, TOL = 2000, 1e-4
 RECHECK = (20, 25)
 """Iterations between two looks at the certificate, when the residuals are below the tolerance and when not; a look
 costs more than an iteration."""
+
+HALVES = 0.15
+"""Part of the iterations that is kept for the fall-back. None is kept where labels are fixed, for then X fixes Z."""
+
+STARTS = ("ridge", "labels", "zero")
 
 RIDGE = 1e-2
 """Ridge of the first projection, as a part of the largest eigenvalue."""
@@ -48,8 +54,10 @@ class ADMM:
     n_blocks: int | None = None
 
     def __post_init__(self) -> None:
-        if self.start not in ("ridge", "zero"):
-            raise InvalidParameterError(f"ADMM: start must be 'ridge' or 'zero'; got {self.start!r}.")
+        if self.start not in STARTS:
+            raise InvalidParameterError(
+                f"ADMM: start must be one of {', '.join(map(repr, STARTS))}; got {self.start!r}."
+            )
         if self.n_blocks is not None and not (isinstance(self.n_blocks, int) and self.n_blocks >= 1):
             raise InvalidParameterError(
                 f"ADMM: n_blocks must be an integer of at least 1, or None; got {self.n_blocks!r}."
@@ -85,12 +93,12 @@ def begin(iteration: Iteration, start: str) -> State:
         gram = workers.factorise(gram_of, centred.T)
     eigenvalues = np.maximum(workers.factorise(np.linalg.eigvalsh, gram), 0.0)
     J = np.zeros((d, Y.shape[1]))
-    if start == "ridge":
+    if start != "zero":
         ridge = gram + RIDGE * max(float(eigenvalues[-1]), 1e-300) * np.eye(len(gram))
         J = workers.factorise(solve_positive, ridge, cross if n >= d else Y - b)
         J = J if n >= d else (centred.T @ J).astype(np.float64, copy=False)
     point = None
-    if problem.label_norm.fixes_zero and start == "ridge":
+    if start == "labels" or (problem.label_norm.fixes_zero and start == "ridge"):
         point = meet_labels(problem, J, centre)
         J = point.Z
     b = b - centre @ J
@@ -108,9 +116,7 @@ def meet_labels(problem: Problem, J: Array, centre: Array) -> Point:
     Q, R = U @ Vt, Y - problem.intercept * Y.mean(axis=0)
     shown = X @ Q - centre @ Q
     t = float(np.vdot(R, R)) / max(float(np.vdot(R, shown)), TINY)
-    return Point(
-        X=X + (R / t - shown) @ Q.T, Z=t * Q, b=R[0] * 0.0, M1=np.zeros_like(X), M4=np.zeros_like(Y)
-    )
+    return Point(X=X + (R / t - shown) @ Q.T, Z=t * Q, b=R[0] * 0.0, M1=np.zeros_like(X), M4=np.zeros_like(Y))
 
 
 @dataclass
@@ -125,19 +131,38 @@ class _Run:
     looked_at: int = 0
 
     def go(self, s: State, max_iter: int, on_step: OnStep) -> Solution:
-        while s.n_iter < max_iter:
+        halves = 0 if self.iteration.problem.label_norm.fixes_zero else int(HALVES * max_iter)
+        last = max_iter - halves
+        while s.n_iter < last:
             if self.wants_look(s) and self.look(s) <= self.tol:
                 return self.solution(s)
             if not self.try_step(s):
                 return self.give_up()
-            x, y, z = s.penalty
-            self.records.append({**s.residuals, "mu_features": x, "mu_labels": y, "mu_projection": z})
+            self.records.append({**s.residuals, **_named(s.penalty)})
             on_step(s.n_iter, self.records[-1])
             if is_time_to_balance(s.n_iter):
                 s.balance.notice(s.penalty, s.residuals)
-        if self.look(s) <= self.best_worst or self.best is None:
-            self.best = s
-        return self.solution(self.best, out_of_iterations=True)
+        worst = self.look(s)
+        if worst <= self.tol or self.best is None:
+            return self.solution(s, out_of_iterations=worst > self.tol)
+        return self.go_by_halves(max_iter, on_step) if halves else self.solution(self.best, out_of_iterations=True)
+
+    def go_by_halves(self, max_iter: int, on_step: OnStep) -> Solution:
+        """The fall-back, from the best point so far, until a round no longer makes it better by a tenth."""
+        before, iteration = np.inf, self.iteration
+        while len(self.records) + FEATURE_STEPS <= max_iter and self.best is not None:
+            if self.best_worst > 0.9 * before:
+                return self.solution(self.best)
+            before, s = self.best_worst, self.best
+            try:
+                s = alternate(iteration, s, self.point_of(s.copy())[0])
+            except (np.linalg.LinAlgError, ValueError):  # LAPACK refuses matrices that are not finite
+                return self.give_up()
+            self.records += [{**s.residuals, **_named(s.penalty)}] * FEATURE_STEPS
+            on_step(len(self.records), self.records[-1])
+            if s.is_finite and self.look(s) <= self.tol:
+                return self.solution(s)
+        return self.solution(self.best, out_of_iterations=True) if self.best is not None else self.give_up()
 
     def wants_look(self, s: State) -> bool:
         since = s.n_iter - self.looked_at
@@ -172,8 +197,13 @@ class _Run:
         return B, s.M4 + my * (B - s.KJ)
 
     def solution(self, s: State, *, out_of_iterations: bool = False, finite: bool = True) -> Solution:
-        """The point of a state, which is used up: X and M1 take the place of S and U."""
-        self.best = None if self.best is not s else s
+        """What is handed back; the state is used up."""
+        self.best = None  # its memory is needed now
+        point, B = self.point_of(s)
+        return self.wrap(point, B, out_of_iterations, finite)
+
+    def point_of(self, s: State) -> tuple[Point, Array]:
+        """The point of a state and its recovered labels; X and M1 take the place of S and U."""
         problem, found, (B, M4) = self.iteration.problem, self.iteration.recover(s), self.label_multiplier(s)
         Z = self.iteration.project(s)
 
@@ -182,7 +212,7 @@ class _Run:
                 s.S[rows], s.U[rows] = _large(problem, s, found, rows)
 
         self.iteration.workers.map(replace)
-        return self.wrap(Point(X=s.S, Z=Z, b=s.b, M1=s.U, M4=M4), B, out_of_iterations, finite)
+        return Point(X=s.S, Z=Z, b=s.b, M1=s.U, M4=M4), B
 
     def give_up(self) -> Solution:
         """The best point seen, or where nothing was seen yet, nothing learned and nothing changed."""
@@ -197,6 +227,10 @@ class _Run:
         problem = self.iteration.problem
         E_f, E_l = step_feature_error(problem, point), problem.labels - B
         return Solution(point, E_f, E_l, len(self.records), Trace(self.records), out_of_iterations, finite)
+
+
+def _named(penalty: Penalties) -> dict[str, float]:
+    return dict(zip(("mu_features", "mu_labels", "mu_projection"), penalty, strict=True))
 
 
 def _square_of_multiplier(problem: Problem, s: State, block: slice) -> float:

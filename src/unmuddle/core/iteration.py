@@ -26,8 +26,10 @@ from unmuddle.core.sides import Recovery, Side, copy_weights, side_of
 from unmuddle.core.spectrum import spectral_norm
 from unmuddle.core.state import State
 
+
 RELAX = 1.6
-"""E_f, J, b and C see X, Z and B overshot by this factor. K sees X as it is, or it were not X plus low rank."""
+"""Over-relaxation: E_f, J and b see X, Z and B overshot by this factor. K sees X as it is, or it would not be X plus
+low rank."""
 
 
 @dataclass(frozen=True)
@@ -82,13 +84,15 @@ class Iteration:
         mz = s.penalty.z
         return threshold_singular_values(s.J - s.M3 / mz, self.problem.lambdas.projection / mz).matrix
 
-    def step(self, s: State) -> None:
-        """Advance a state by one iteration."""
+    def step(self, s: State, *, hold: bool = False) -> None:
+        """Advance a state by one iteration; ``hold`` leaves projection and intercept alone, a convex problem."""
         mz = s.penalty.z
         Z, found = self.project(s), self.recover(s)
         relaxed = s.J + RELAX * (Z - s.J)
-        J, b = self.side.fit(found, s, relaxed + s.M3 / mz, self.problem.intercept)
-        M3 = s.M3 + mz * (relaxed - J)
+        J, b, M3 = s.J, s.b, s.M3
+        if not hold:
+            J, b = self.side.fit(found, s, relaxed + s.M3 / mz, self.problem.intercept)
+            M3 = s.M3 + mz * (relaxed - J)
         residuals = {
             "residual_projection": _norm(Z - s.J) / max(_norm(Z), _norm(s.J), TINY),
             "dual_projection": mz * _norm(J - s.J) / max(_norm(M3), TINY),

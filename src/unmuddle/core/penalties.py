@@ -21,9 +21,9 @@ LABEL_PENALTY, SETTLED = (0.1, 2.0, 3.0, 30.0), 1e-2
 """Lowest, first and highest label penalty over lambda 3, and the highest once all residuals are below SETTLED.
 Without a limit B = Y~ is memorised early on and all else freezes; with it labels are the last to converge."""
 
-EVERY, RATIO, FACTOR, AHEAD = 10, 5.0, 1.5, 0.3
-"""Iterations between balancings, ratio of residuals that calls for one, what a penalty then moves by, and the part of
-the largest residual below which a group is far enough ahead to be left alone."""
+EVERY, RATIO, FACTOR, AHEAD = 10, (3.0, 5.0), 1.5, 0.3
+"""Iterations between balancings; ratio of residuals that calls for one, usually and where labels are fixed; what a
+penalty then moves by; the part of the largest residual below which a group is far enough ahead to be left alone."""
 
 HARD = 30.0
 """Stands in for lambda 3 where labels are fixed, over the size that rows of their multiplier have on average."""
@@ -51,6 +51,7 @@ class Balance:
     label_weight: float
     spread: float
     first: float
+    ratio: float = RATIO[0]
     floor: float = FLOORS[0]
     projection_floor: float = 0.0
     lowest: float = np.inf
@@ -59,12 +60,18 @@ class Balance:
     def move(self, penalty: Penalties, residuals: Mapping[str, float], M4_norm: float) -> Penalties:
         """The penalties for the next iterations."""
         x, y, z = (
-            _balance(value, residuals[f"residual_{name}"], residuals[f"dual_{name}"], AHEAD * max(residuals.values()))
+            self.balance(value, residuals[f"residual_{name}"], residuals[f"dual_{name}"], max(residuals.values()))
             for value, name in zip(penalty, ("features", "labels", "projection"), strict=True)
         )
         highest = LABEL_PENALTY[2] if max(residuals.values()) > SETTLED else LABEL_PENALTY[3]
         y = min(max(y, LABEL_PENALTY[0] * self.label_weight), highest * self.label_weight)
         return self.lift(Penalties(x, y, max(z, self.projection_floor)), M4_norm)
+
+    def balance(self, penalty: float, primal: float, dual: float, largest: float) -> float:
+        """Move a penalty, unless its residuals are alike or both far ahead of the others."""
+        if primal > max(self.ratio * dual, AHEAD * largest):
+            return penalty * FACTOR
+        return penalty / FACTOR if dual > max(self.ratio * primal, AHEAD * largest) else penalty
 
     def lift(self, penalty: Penalties, M4_norm: float) -> Penalties:
         """The feature penalty must outweigh the label multiplier: ``mx (my s2 + mz) >= floor |M4|_2^2``."""
@@ -90,7 +97,7 @@ def first_penalties(problem: Problem, eigenvalues: Array, J_norm: float) -> tupl
     penalty = Penalties(
         x=4 / np.sqrt(largest), y=LABEL_PENALTY[1] * weight, z=l1 / max(J_norm, 1e-3 * np.sqrt(n / largest))
     )
-    balance = Balance(weight, spread(eigenvalues), first=penalty.x)
+    balance = Balance(weight, spread(eigenvalues), penalty.x, RATIO[problem.label_norm.fixes_zero])
     return balance.lift(penalty, weight * np.sqrt(n)), balance
 
 
@@ -103,10 +110,3 @@ def spread(eigenvalues: Array) -> float:
     """The median of the eigenvalues that exceed a thousandth of the largest."""
     largest = float(eigenvalues.max(initial=0.0))
     return float(np.median(eigenvalues[eigenvalues > 1e-3 * largest])) if largest > 0 else 1.0
-
-
-def _balance(penalty: float, primal: float, dual: float, least: float) -> float:
-    """Move a penalty, unless both residuals are far ahead of the others."""
-    if primal > max(RATIO * dual, least):
-        return penalty * FACTOR
-    return penalty / FACTOR if dual > max(RATIO * primal, least) else penalty

@@ -53,7 +53,10 @@ def fit_huber(rows: Array, basis: Array, delta: float) -> Array:
     if r in (0, d):
         return project(rows, basis)
     size = max(1, BLOCK_ENTRIES // (r * d))
-    blocks = [_fit_block(rows[at : at + size].astype(np.float64, copy=False), basis, delta) for at in range(0, len(rows), size)]
+    blocks = [
+        _fit_block(rows[at : at + size].astype(np.float64, copy=False), basis, delta)
+        for at in range(0, len(rows), size)
+    ]
     return np.concatenate(blocks) if blocks else rows.copy()
 
 

@@ -228,7 +228,9 @@ class FLRClassifier(ClassifierMixin, OneToOneFeatureMixin, TransformerMixin, Bas
 
     def _read(self, X: Any) -> Array:
         """New rows, checked and scaled."""
-        return validation.check_scaled(self._scaling.apply(validation.check_features(self, X, reset=False, keep_single=True)))
+        return validation.check_scaled(
+            self._scaling.apply(validation.check_features(self, X, reset=False, keep_single=True))
+        )
 
     def _validate(self, X: Any, y: Any) -> tuple[Array, NDArray[np.intp]]:
         self._validate_parameters()
