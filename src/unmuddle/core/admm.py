@@ -19,7 +19,7 @@ from unmuddle.core.problem import Problem
 from unmuddle.core.prox import TINY, Array
 from unmuddle.core.result import OnStep, Point, Solution, Trace, ignore
 from unmuddle.core.sides import Recovery, solve_positive
-from unmuddle.core.spectrum import gram_of, spectral_norm
+from unmuddle.core.spectrum import gram_of, singular_values, spectral_norm
 from unmuddle.core.state import State
 from unmuddle.errors import InvalidParameterError
 
@@ -31,6 +31,8 @@ costs more than an iteration."""
 
 HALVES = 0.15
 """Part of the iterations that is kept for the fall-back. None is kept where labels are fixed, for then X fixes Z."""
+
+PENALTY_NAMES = ("mu_features", "mu_labels", "mu_projection")
 
 STARTS = ("ridge", "labels", "zero")
 
@@ -44,17 +46,19 @@ class ADMM:
 
     Parameters
     ----------
-    start : {"ridge", "zero"}
-        Where the projection starts: ridge regression on the given data, or zero.
+    start : {"ridge", "labels", "zero"} or Solution
+        Where to start: the given data with a projection from ridge regression, or with none; ``"labels"`` changes the
+        data so that they show the given labels, which finds points that memorise labels, often of lower objective;
+        the solution of a similar problem is a warm start.
     n_blocks : int or None
         Number of row blocks; None makes blocks that fit the processor's cache.
     """
 
-    start: str = "ridge"
+    start: str | Solution = "ridge"
     n_blocks: int | None = None
 
     def __post_init__(self) -> None:
-        if self.start not in STARTS:
+        if not isinstance(self.start, Solution) and self.start not in STARTS:
             raise InvalidParameterError(
                 f"ADMM: start must be one of {', '.join(map(repr, STARTS))}; got {self.start!r}."
             )
@@ -78,8 +82,10 @@ class ADMM:
             return run.go(state, max_iter, on_step)
 
 
-def begin(iteration: Iteration, start: str) -> State:
-    """From the data: K = X~, the projection from ridge regression or zero."""
+def begin(iteration: Iteration, start: str | Solution) -> State:
+    """From the data: K = X~, the projection from ridge regression or zero; or from another problem's solution."""
+    if isinstance(start, Solution):
+        return resume(iteration, start)
     problem, workers = iteration.problem, iteration.workers
     X, Y = problem.features, problem.labels
     n, d = X.shape
@@ -97,12 +103,26 @@ def begin(iteration: Iteration, start: str) -> State:
         ridge = gram + RIDGE * max(float(eigenvalues[-1]), 1e-300) * np.eye(len(gram))
         J = workers.factorise(solve_positive, ridge, cross if n >= d else Y - b)
         J = J if n >= d else (centred.T @ J).astype(np.float64, copy=False)
-    point = None
     if start == "labels" or (problem.label_norm.fixes_zero and start == "ridge"):
         point = meet_labels(problem, J, centre)
-        J = point.Z
-    b = b - centre @ J
-    return iteration.begin(J, b, *first_penalties(problem, eigenvalues, spectral_norm(J)), point)
+        penalties = first_penalties(problem, eigenvalues, spectral_norm(point.Z))
+        return iteration.begin(point.Z, b - centre @ point.Z, *penalties, point)
+    return iteration.begin(J, b - centre @ J, *first_penalties(problem, eigenvalues, spectral_norm(J)))
+
+
+def resume(iteration: Iteration, start: Solution) -> State:
+    """From the point and the penalties at which a similar problem, of the same size, was left."""
+    problem, point, trace = iteration.problem, start.point, start.trace
+    if point.X.shape != problem.features.shape or point.M4.shape != problem.labels.shape:
+        raise InvalidParameterError(
+            f"ADMM: start must be the solution of a problem of the same size; it has {point.X.shape} features and "
+            f"{point.M4.shape} labels, the problem {problem.features.shape} and {problem.labels.shape}."
+        )
+    eigenvalues = np.square(singular_values(point.X))
+    penalty, balance = first_penalties(problem, eigenvalues, spectral_norm(point.Z))
+    if "mu_features" in trace:
+        penalty = Penalties(*(float(trace[name][-1]) for name in PENALTY_NAMES))
+    return iteration.begin(point.Z, point.b, penalty, balance, point)
 
 
 def meet_labels(problem: Problem, J: Array, centre: Array) -> Point:
@@ -131,7 +151,9 @@ class _Run:
     looked_at: int = 0
 
     def go(self, s: State, max_iter: int, on_step: OnStep) -> Solution:
-        halves = 0 if self.iteration.problem.label_norm.fixes_zero else int(HALVES * max_iter)
+        halves = int(HALVES * max_iter)
+        if halves < FEATURE_STEPS or self.iteration.problem.label_norm.fixes_zero:
+            halves = 0
         last = max_iter - halves
         while s.n_iter < last:
             if self.wants_look(s) and self.look(s) <= self.tol:
@@ -139,7 +161,9 @@ class _Run:
             if not self.try_step(s):
                 return self.give_up()
             self.records.append({**s.residuals, **_named(s.penalty)})
-            on_step(s.n_iter, self.records[-1])
+            if on_step(s.n_iter, self.records[-1]):
+                halves = 0
+                break
             if is_time_to_balance(s.n_iter):
                 s.balance.notice(s.penalty, s.residuals)
         worst = self.look(s)
@@ -159,9 +183,11 @@ class _Run:
             except (np.linalg.LinAlgError, ValueError):  # LAPACK refuses matrices that are not finite
                 return self.give_up()
             self.records += [{**s.residuals, **_named(s.penalty)}] * FEATURE_STEPS
-            on_step(len(self.records), self.records[-1])
+            stop = on_step(len(self.records), self.records[-1])
             if s.is_finite and self.look(s) <= self.tol:
                 return self.solution(s)
+            if stop:
+                break
         return self.solution(self.best, out_of_iterations=True) if self.best is not None else self.give_up()
 
     def wants_look(self, s: State) -> bool:
@@ -230,7 +256,7 @@ class _Run:
 
 
 def _named(penalty: Penalties) -> dict[str, float]:
-    return dict(zip(("mu_features", "mu_labels", "mu_projection"), penalty, strict=True))
+    return dict(zip(PENALTY_NAMES, penalty, strict=True))
 
 
 def _square_of_multiplier(problem: Problem, s: State, block: slice) -> float:

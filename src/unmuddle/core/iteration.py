@@ -26,7 +26,6 @@ from unmuddle.core.sides import Recovery, Side, copy_weights, side_of
 from unmuddle.core.spectrum import spectral_norm
 from unmuddle.core.state import State
 
-
 RELAX = 1.6
 """Over-relaxation: E_f, J and b see X, Z and B overshot by this factor. K sees X as it is, or it would not be X plus
 low rank."""

@@ -110,10 +110,12 @@ class Algorithm1:
                 return _solution(state, records, finite=False)
             residuals = measure_residuals(problem, following)
             records.append(_record(problem, state, following, residuals, mu))
-            on_step(n_iter, records[-1])
+            stop = on_step(n_iter, records[-1])
             state, mu = following, self.rho * mu
             if residuals.within(tol):
                 return _solution(state, records)
+            if stop:
+                break
         return _solution(state, records, out_of_iterations=True)
 
 

@@ -74,12 +74,13 @@ class Solution:
     finite: bool
 
 
-OnStep = Callable[[int, Mapping[str, float]], None]
-"""Called after every iteration with its number and what was measured."""
+OnStep = Callable[[int, Mapping[str, float]], bool | None]
+"""Called after every iteration with its number and what was measured; True asks the solver to stop."""
 
 
-def ignore(n_iter: int, record: Mapping[str, float]) -> None:
+def ignore(n_iter: int, record: Mapping[str, float]) -> bool | None:
     """Report to nobody."""
+    return None
 
 
 class Solver(Protocol):

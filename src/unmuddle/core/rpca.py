@@ -69,9 +69,9 @@ class _Run:
             gram, gap, S_size = self.step(shrink, mu, following)
             objective = float(shrink.singular_values.sum()) + self.weight * S_size
             records.append({"residual": float(np.sqrt(gap)) / self.size, "objective": objective, "mu": mu})
-            on_step(n_iter, records[-1])
+            stop = on_step(n_iter, records[-1])
             mu, shrink = following, self.shrinkage(gram, following)
-            if records[-1]["residual"] < tol:
+            if stop or records[-1]["residual"] < tol:
                 break
         return self.finish(shrink, n_iter, records[-1]["residual"] < tol, Trace(records))
 

@@ -15,11 +15,11 @@ from unmuddle.core.rowspace import row_basis
 from unmuddle.core.rpca import Decomposition, decompose
 from unmuddle.errors import StationarityWarning
 from unmuddle.estimators import validation
-from unmuddle.estimators.progress import progress_bar
+from unmuddle.estimators.progress import CallbackSupportMixin, reporting, with_callbacks
 from unmuddle.estimators.scaling import SCALINGS
 
 
-class RobustPCA(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class RobustPCA(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Split a matrix into low rank and sparse: minimise ``|L|_* + lambda |S|_1`` subject to ``X = L + S``.
 
     Parameters
@@ -78,6 +78,7 @@ class RobustPCA(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.tol = tol
         self.verbose = verbose
 
+    @with_callbacks
     def fit(self, X: Any, y: Any = None) -> Self:
         """Split the training data.
 
@@ -94,7 +95,10 @@ class RobustPCA(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             The fitted transformer.
         """
         features = self._validate(X)
-        self._publish(self._decompose(features))
+        default = 1.0 / np.sqrt(max(features.shape))
+        self.lambda_sparse_ = default if self.lambda_sparse is None else float(self.lambda_sparse)
+        with reporting(self, features, y, "Decomposing", self.max_iter) as on_step:
+            self._publish(decompose(features, self.lambda_sparse_, self.max_iter, self.tol, on_step))
         return self
 
     def transform(self, X: Any) -> Array:
@@ -111,12 +115,6 @@ class RobustPCA(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         features = validation.check_features(self, X, reset=True)
         self._scaling = SCALINGS[self.scale](features)
         return validation.check_scaled(self._scaling.apply(features))
-
-    def _decompose(self, features: Array) -> Decomposition:
-        default = 1.0 / np.sqrt(max(features.shape))
-        self.lambda_sparse_ = default if self.lambda_sparse is None else float(self.lambda_sparse)
-        with progress_bar("Decomposing", self.max_iter, show=bool(self.verbose)) as on_step:
-            return decompose(features, self.lambda_sparse_, self.max_iter, self.tol, on_step)
 
     def _publish(self, found: Decomposition) -> None:
         self.low_rank_ = self._scaling.undo(found.low_rank)
