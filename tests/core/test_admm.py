@@ -1,21 +1,26 @@
 """The default solver ends at certified points, the same ones whatever the route."""
 
+import tracemalloc
 from dataclasses import replace
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
 import oracles
 from core.problems import ALL_NORMS, random_problem, wine_problem
-from unmuddle.core.admm import ADMM, begin
+from unmuddle.core import admm
+from unmuddle.core.admm import ADMM, begin, meet_labels
 from unmuddle.core.blocks import row_workers
 from unmuddle.core.certificate import certify, judge
+from unmuddle.core.halves import fit_projection
 from unmuddle.core.iteration import Iteration
 from unmuddle.core.paper import Algorithm1
 from unmuddle.core.problem import Lambdas
-from unmuddle.core.result import Status
+from unmuddle.core.result import Point, Status
 from unmuddle.core.scales import scale_lambdas
+from unmuddle.errors import InvalidParameterError
 
 
 def with_natural_lambdas(problem):
@@ -188,3 +193,113 @@ def test_overflow_is_reported_and_harmless():
     solution = ADMM().solve(problem, max_iter=50)
     assert judge(problem, solution, 1e-3)[1] is Status.NON_FINITE
     assert all(np.isfinite(value).all() for value in vars(solution.point).values())
+
+
+def test_wide_data_end_where_algorithm_1_with_a_constant_penalty_ends():
+    """More columns than rows, through the n x n Gram matrix; the other algorithm knows nothing of it."""
+    problem = with_natural_lambdas(random_problem(n=30, d=60))
+    ours = ADMM().solve(problem, tol=1e-6, max_iter=5000).point
+    theirs = Algorithm1(mu=0.3, rho=1.0).solve(problem, max_iter=5000, tol=1e-8).point
+    assert certify(problem, ours, tol=1e-6).satisfied
+    assert_same(problem, ours, theirs)
+
+
+@pytest.mark.parametrize("shape", [(300, 20), (40, 90)], ids=["tall", "wide"])
+def test_single_precision_gives_the_same_classifier(shape):
+    problem = with_natural_lambdas(random_problem(n=shape[0], d=shape[1]))
+    single = replace(problem, features=problem.features.astype(np.float32))
+    one, other = ADMM().solve(problem), ADMM().solve(single)
+    assert other.point.X.dtype == other.point.M1.dtype == other.E_f.dtype == np.float32
+    assert certify(single, other.point, tol=1e-3).satisfied
+    scores, single_scores = (problem.predict(problem.features, s.point.Z, s.point.b) for s in (one, other))
+    assert np.abs(scores - single_scores).max() <= 1e-2 * np.abs(scores).max()
+    assert np.mean(scores.argmax(axis=1) == single_scores.argmax(axis=1)) >= 0.99
+
+
+def test_a_warm_start_ends_at_the_same_point_sooner():
+    problem = wine_problem(intercept=True)
+    cold = ADMM().solve(problem, tol=1e-5)
+    again = ADMM(start=cold).solve(problem, tol=1e-5)
+    assert again.n_iter <= 25 < cold.n_iter
+    assert_same(problem, cold.point, again.point)
+    changed = replace(problem, lambdas=replace(problem.lambdas, projection=1.1 * problem.lambdas.projection))
+    warm, fresh = ADMM(start=cold).solve(changed, tol=1e-6), ADMM().solve(changed, tol=1e-6)
+    assert_same(changed, warm.point, fresh.point)
+    assert warm.n_iter < fresh.n_iter
+
+
+def test_a_warm_start_must_fit_the_problem():
+    solution = ADMM().solve(random_problem(n=30), max_iter=5)
+    with pytest.raises(InvalidParameterError, match=r"start .* same size.*\(30, 6\).*\(40, 6\)"):
+        ADMM(start=solution).solve(random_problem(n=40))
+
+
+def test_the_start_that_meets_the_labels_is_feasible_and_ends_certified():
+    problem = with_natural_lambdas(random_problem(n=80, d=7))
+    point = meet_labels(problem, np.random.default_rng(0).normal(size=(7, 3)), problem.features.mean(axis=0))
+    b = (problem.labels - point.X @ point.Z).mean(axis=0)
+    assert np.abs(point.X @ point.Z + b - problem.labels).max() <= 1e-12
+    assert certify(problem, ADMM(start="labels").solve(problem).point, tol=1e-3).satisfied
+
+
+def test_the_projection_half_agrees_with_a_convex_solver():
+    problem = with_natural_lambdas(random_problem(n=40, d=6, box=True))
+    X = ADMM().solve(problem, max_iter=10).point.X
+    start = Point(X, np.zeros((6, 3)), np.zeros(3), np.zeros_like(X), np.zeros((40, 3)))
+    with row_workers(40, 6) as workers:
+        found = start
+        for _ in range(10):
+            found = fit_projection(problem, found, (0.1, 1.0), workers)
+    value = problem.lambdas.projection * np.linalg.norm(found.Z, "nuc") + problem.lambdas.labels * np.sum(
+        np.linalg.norm(problem.labels - X @ found.Z - found.b, axis=1)
+    )
+    Z, b = cp.Variable((6, 3)), cp.Variable((1, 3))
+    B = X @ Z + np.ones((40, 1)) @ b
+    errors = cp.sum(cp.norm(problem.labels - B, 2, axis=1))
+    cost = problem.lambdas.projection * cp.normNuc(Z) + problem.lambdas.labels * errors
+    best = cp.Problem(cp.Minimize(cost), [B >= 0, B <= 1]).solve(solver=cp.CLARABEL)
+    assert value == pytest.approx(best, rel=1e-4)
+
+
+def test_held_projections_stay_and_the_features_become_optimal_for_them():
+    """With Z and b held the problem is convex, and all conditions but those on Z and b must come to hold."""
+    problem = with_natural_lambdas(random_problem(n=60, d=6, label_norm="frobenius", box=False))
+    with row_workers(60, 6) as workers:
+        iteration = Iteration.of(problem, workers)
+        s = begin(iteration, "ridge")
+        J = s.J.copy()
+        for _ in range(800):
+            iteration.step(s, hold=True)
+        assert np.array_equal(s.J, J)
+        X = iteration.recover(s).rows(slice(0, 60))
+    E = oracles.shrink_error("l1", s.U, problem.lambdas.features / s.penalty.x, 0.5)
+    M4 = 2 * problem.lambdas.labels * (problem.labels - X @ J - s.b)  # minus the gradient of the label term
+    G = s.penalty.x * (s.U - E) + M4 @ J.T
+    assert np.linalg.norm(G, 2) <= 1 + 1e-4
+    assert np.vdot(G, X) >= (1 - 1e-4) * np.linalg.norm(X, "nuc")
+
+
+def test_a_solve_that_does_not_settle_goes_on_by_halves_and_says_how_it_ended(monkeypatch):
+    """With penalties that never settle the joint iteration fails; the halves bring the point closer."""
+    problem = with_natural_lambdas(random_problem(n=80, d=7, label_norm="frobenius", box=False))
+    monkeypatch.setattr(admm, "HALVES", 0.9)
+    solution = ADMM().solve(problem, max_iter=600, tol=1e-9)
+    worst = certify(problem, solution.point).worst
+    assert worst < certify(problem, ADMM().solve(problem, max_iter=60, tol=1e-9).point).worst
+    assert judge(problem, solution, tol=1e-12)[1] in (Status.STALLED, Status.MAX_ITER)
+
+
+def test_a_callback_can_stop_the_solve():
+    solution = ADMM().solve(wine_problem(), on_step=lambda n_iter, record: n_iter == 7)
+    assert solution.n_iter == 7
+    assert solution.out_of_iterations
+
+
+def test_the_solve_needs_at_most_five_arrays_beside_the_data():
+    """Two looks at the certificate, so that a best point is kept; tiles are small next to data of this size."""
+    problem = with_natural_lambdas(random_problem(n=20_000, d=256))
+    tracemalloc.start()
+    ADMM().solve(problem, max_iter=51, tol=1e-9)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 5 * problem.features.nbytes

@@ -30,7 +30,7 @@ RECHECK = (20, 25)
 costs more than an iteration."""
 
 HALVES = 0.15
-"""Part of the iterations that is kept for the fall-back. None is kept where labels are fixed, for then X fixes Z."""
+"""Part of the iterations that is kept for the fall-back."""
 
 PENALTY_NAMES = ("mu_features", "mu_labels", "mu_projection")
 
@@ -73,13 +73,10 @@ class ADMM:
         """Iterate until the certificate of the current point is at most ``tol``."""
         max_iter, tol = MAX_ITER if max_iter is None else max_iter, TOL if tol is None else tol
         n, d = problem.features.shape
+        if isinstance(self.start, Solution):
+            check_start(problem, self.start)
         with row_workers(n, d, self.n_blocks) as workers, np.errstate(over="ignore", invalid="ignore"):
-            run = _Run(Iteration.of(problem, workers), tol)
-            try:
-                state = begin(run.iteration, self.start)
-            except (np.linalg.LinAlgError, ValueError):  # LAPACK refuses matrices that are not finite
-                return run.give_up()
-            return run.go(state, max_iter, on_step)
+            return _Run(Iteration.of(problem, workers), tol).go(self.start, max_iter, on_step)
 
 
 def begin(iteration: Iteration, start: str | Solution) -> State:
@@ -113,16 +110,21 @@ def begin(iteration: Iteration, start: str | Solution) -> State:
 def resume(iteration: Iteration, start: Solution) -> State:
     """From the point and the penalties at which a similar problem, of the same size, was left."""
     problem, point, trace = iteration.problem, start.point, start.trace
-    if point.X.shape != problem.features.shape or point.M4.shape != problem.labels.shape:
-        raise InvalidParameterError(
-            f"ADMM: start must be the solution of a problem of the same size; it has {point.X.shape} features and "
-            f"{point.M4.shape} labels, the problem {problem.features.shape} and {problem.labels.shape}."
-        )
     eigenvalues = np.square(singular_values(point.X))
     penalty, balance = first_penalties(problem, eigenvalues, spectral_norm(point.Z))
     if "mu_features" in trace:
         penalty = Penalties(*(float(trace[name][-1]) for name in PENALTY_NAMES))
     return iteration.begin(point.Z, point.b, penalty, balance, point)
+
+
+def check_start(problem: Problem, start: Solution) -> None:
+    """A warm start must be of the size of the problem."""
+    point = start.point
+    if point.X.shape != problem.features.shape or point.M4.shape != problem.labels.shape:
+        raise InvalidParameterError(
+            f"ADMM: start must be the solution of a problem of the same size; it has {point.X.shape} features and "
+            f"{point.M4.shape} labels, the problem {problem.features.shape} and {problem.labels.shape}."
+        )
 
 
 def meet_labels(problem: Problem, J: Array, centre: Array) -> Point:
@@ -150,26 +152,30 @@ class _Run:
     best_worst: float = np.inf
     looked_at: int = 0
 
-    def go(self, s: State, max_iter: int, on_step: OnStep) -> Solution:
-        halves = int(HALVES * max_iter)
-        if halves < FEATURE_STEPS or self.iteration.problem.label_norm.fixes_zero:
-            halves = 0
+    def go(self, start: str | Solution, max_iter: int, on_step: OnStep) -> Solution:
+        try:
+            s = begin(self.iteration, start)
+        except (np.linalg.LinAlgError, ValueError):  # LAPACK refuses matrices that are not finite
+            return self.give_up()
+        halves = self.count_halves(max_iter)
         last = max_iter - halves
         while s.n_iter < last:
             if self.wants_look(s) and self.look(s) <= self.tol:
                 return self.solution(s)
             if not self.try_step(s):
                 return self.give_up()
-            self.records.append({**s.residuals, **_named(s.penalty)})
             if on_step(s.n_iter, self.records[-1]):
                 halves = 0
                 break
-            if is_time_to_balance(s.n_iter):
-                s.balance.notice(s.penalty, s.residuals)
-        worst = self.look(s)
-        if worst <= self.tol or self.best is None:
-            return self.solution(s, out_of_iterations=worst > self.tol)
+        if self.look(s) <= self.tol or self.best is None:
+            return self.solution(s, out_of_iterations=self.best_worst > self.tol)
+        del s  # its memory is needed now
         return self.go_by_halves(max_iter, on_step) if halves else self.solution(self.best, out_of_iterations=True)
+
+    def count_halves(self, max_iter: int) -> int:
+        """Iterations that are kept for the fall-back: none where they would not do for a round, or X fixes Z."""
+        kept = int(HALVES * max_iter)
+        return 0 if kept < FEATURE_STEPS or self.iteration.problem.label_norm.fixes_zero else kept
 
     def go_by_halves(self, max_iter: int, on_step: OnStep) -> Solution:
         """The fall-back, from the best point so far, until a round no longer makes it better by a tenth."""
@@ -200,6 +206,9 @@ class _Run:
             self.iteration.step(s)
         except (np.linalg.LinAlgError, ValueError):  # LAPACK refuses matrices that are not finite
             return False
+        self.records.append({**s.residuals, **_named(s.penalty)})
+        if is_time_to_balance(s.n_iter):
+            s.balance.notice(s.penalty, s.residuals)
         return s.is_finite
 
     def look(self, s: State) -> float:
@@ -209,11 +218,18 @@ class _Run:
         small = self.iteration.project(s), s.b, self.label_multiplier(s)[1]
         t = feature_step(problem, float(np.sqrt(M1_square)))
         worst = certify_rows(
-            problem, small, lambda rows: _large(problem, s, found, rows), t, self.iteration.workers, self.tol
+            problem,
+            small,
+            lambda rows: _large(problem, s, found, rows),
+            t,
+            self.iteration.workers,
+            self.tol,
+            np.sqrt(found.squares),
         ).worst
         self.looked_at = s.n_iter
         if self.tol < worst < self.best_worst:
-            self.best, self.best_worst = s.copy(), worst
+            self.best = s.copy(into=self.best)
+        self.best_worst = min(self.best_worst, worst)
         return worst
 
     def label_multiplier(self, s: State) -> tuple[Array, Array]:
@@ -270,5 +286,9 @@ def _square_of_multiplier(problem: Problem, s: State, block: slice) -> float:
 def _large(problem: Problem, s: State, found: Recovery, rows: slice) -> tuple[Array, Array]:
     """X and M1 of the point of a state."""
     X, mx = found.rows(rows), s.penalty.x
-    U = problem.features[rows] - X + s.U[rows] - problem.prox_feature_error(s.U[rows], 1 / mx)
-    return X, mx * (U - problem.prox_feature_error(U, 1 / mx))
+    U = problem.features[rows] - X
+    U += s.U[rows]
+    U -= problem.prox_feature_error(s.U[rows], 1 / mx)
+    U -= problem.prox_feature_error(U, 1 / mx)
+    U *= mx
+    return X, U

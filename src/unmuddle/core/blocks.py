@@ -9,7 +9,7 @@ use several BLAS threads, and may differ by rounding.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ from threadpoolctl import ThreadpoolController
 
 from unmuddle.core.prox import Array
 
-BLOCK_ENTRIES, TILE_ENTRIES = 1 << 22, 1 << 18
-"""Most entries of a block, and of a tile of it: 32 MB and 2 MB of doubles. Gram matrices want tall blocks, for one as
+BLOCK_ENTRIES, TILE_ENTRIES = 1 << 22, 1 << 17
+"""Most entries of a block, and of a tile of it: 32 MB and 1 MB of doubles. Gram matrices want tall blocks, for one as
 large as its block costs more to add up than to make; entrywise work wants tiles that stay in the cache."""
 
 SMALL = 1500
@@ -54,8 +54,8 @@ class Workers:
         return add_up(self.map(function))
 
     def total_of_tiles(self, function: Callable[[slice], tuple[Any, ...]], n_columns: int) -> tuple[Any, ...]:
-        """The same for a function of tiles, where what it works with should stay small."""
-        return self.total(lambda block: add_up([function(rows) for rows in tiles(block, n_columns)]))
+        """The same for a function of small tiles, for one that works with many arrays of their size."""
+        return self.total(lambda block: add_up(function(rows) for rows in tiles(block, 2 * n_columns)))
 
     def factorise(self, function: Callable[..., Any], matrix: Array, *rest: Any) -> Any:
         """Call a dense factorisation, with all threads if the matrix is large enough to gain by them."""
@@ -65,19 +65,23 @@ class Workers:
             return function(matrix, *rest)
 
 
-def add_up(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
-    """Add up tuples item by item, in their order."""
-    return tuple(reduce(add, items) for items in zip(*parts, strict=True))
+def add_up(parts: Iterable[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Add up tuples item by item, in their order, each as it comes."""
+    return reduce(lambda total, part: tuple(map(add, total, part)), parts)
 
 
 class Scratch(threading.local):
     """Work arrays of the size of a tile, for each thread its own: fresh memory costs more than the work done in it."""
 
     def __init__(self, count: int, n_columns: int, dtype: DTypeLike) -> None:
-        self.arrays = [np.empty((tile_rows(n_columns), n_columns), dtype) for _ in range(count)]
+        self.count, self.n_columns, self.dtype = count, n_columns, dtype
+        self.arrays = list[Array]()
 
     def take(self, rows: slice) -> list[Array]:
         """The arrays, cut to the length of a tile."""
+        if not self.arrays:
+            shape = tile_rows(self.n_columns), self.n_columns
+            self.arrays = [np.empty(shape, self.dtype) for _ in range(self.count)]
         return [array[: rows.stop - rows.start] for array in self.arrays]
 
 

@@ -37,9 +37,14 @@ class State:
     n_iter: int = 0
     residuals: dict[str, float] = field(default_factory=lambda: dict.fromkeys(RESIDUALS, 1.0))
 
-    def copy(self) -> State:
-        """A copy that later iterations leave alone; arrays other than S and U are replaced, never changed."""
-        return replace(self, S=self.S.copy(), U=self.U.copy(), balance=replace(self.balance))
+    def copy(self, into: State | None = None) -> State:
+        """A copy that later iterations leave alone; arrays other than S and U are replaced, never changed.
+
+        ``into`` is an older copy whose memory may be used.
+        """
+        S, U = (np.empty_like(self.S), np.empty_like(self.U)) if into is None else (into.S, into.U)
+        S[:], U[:] = self.S, self.U
+        return replace(self, S=S, U=U, balance=replace(self.balance), residuals=dict(self.residuals))
 
     @property
     def is_finite(self) -> bool:
