@@ -55,7 +55,7 @@ class Workers:
 
     def total_of_tiles(self, function: Callable[[slice], tuple[Any, ...]], n_columns: int) -> tuple[Any, ...]:
         """The same for a function of small tiles, for one that works with many arrays of their size."""
-        return self.total(lambda block: add_up(function(rows) for rows in tiles(block, 2 * n_columns)))
+        return self.total(lambda block: add_up(function(rows) for rows in tiles(block, 4 * n_columns)))
 
     def factorise(self, function: Callable[..., Any], matrix: Array, *rest: Any) -> Any:
         """Call a dense factorisation, with all threads if the matrix is large enough to gain by them."""

@@ -121,7 +121,7 @@ def side_of(shape: tuple[int, int], workers: Workers) -> Side:
 
 
 def _recover_rows(gram: Array, s: State, step: float) -> Recovery:
-    shrink = Shrinkage.of_gram(gram, step, s.rank)
+    shrink = Shrinkage.of_gram(gram.astype(s.S.dtype, copy=False), step, s.rank).double()
     row_map, (_, SA, AA) = shrink.map(s.S.dtype), s.sums
     return Recovery(
         lambda rows, out=None: row_map(s.S[rows], out),
@@ -132,7 +132,7 @@ def _recover_rows(gram: Array, s: State, step: float) -> Recovery:
 
 
 def _recover_whole(gram: Array, s: State, step: float) -> Recovery:
-    shrink, S = Shrinkage.of_gram(gram, step, s.rank), s.S
+    shrink, S = Shrinkage.of_gram(gram.astype(s.S.dtype, copy=False), step, s.rank).double(), s.S
     X = ((shrink.V * shrink.factors).astype(S.dtype) @ shrink.V.T.astype(S.dtype)) @ S
     return Recovery(lambda rows, out=None: X[rows], shrink.singular_values**2, whole=X)
 

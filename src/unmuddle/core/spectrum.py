@@ -114,6 +114,12 @@ class Shrinkage:
         kept = s > step
         return cls(V[:, kept], 1.0 - step / s[kept], s[kept] - step)
 
+    def double(self) -> Shrinkage:
+        """In double precision, for sums of what single precision found."""
+        return Shrinkage(
+            *(part.astype(np.float64, copy=False) for part in (self.V, self.factors, self.singular_values))
+        )
+
     @property
     def rank(self) -> int:
         """How many singular values are left."""
