@@ -1,8 +1,8 @@
 """Speed, memory and reliability of the solvers, one ``name: value`` a line.
 
-``python -m benchmarks.solver`` takes about a minute, ``python -m benchmarks.solver --full`` about half an hour: all random
-problems, the larger sizes, and the comparisons with Algorithm 1. Times are only ever compared with others of the same
-process, with as many BLAS threads as the machine has cores.
+``python -m benchmarks.solver`` takes about a minute, ``python -m benchmarks.solver --full`` about half an hour: all
+random problems, the larger sizes, and the comparisons with Algorithm 1. Times are only ever compared with others of the
+same process, with as many BLAS threads as the machine has cores.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="all problems and sizes")
     full = parser.parse_args().full
-    report_speed(full)
-    report_memory()
+    problem = low_rank_problem(10_000)
+    report_speed(problem, full)
+    report_memory(problem)
     show("robust_pca_best_other_over_ours", robust_pca_ratio())
     report_reliability(range(200) if full else range(20), 2000 * 300 if full else SMALL, full)
     report_invariance(range(60) if full else range(3))
@@ -60,8 +61,7 @@ def show(name: str, value: float) -> None:
     print(f"{name}: {value:.3g}", flush=True)
 
 
-def report_speed(full: bool) -> None:
-    problem = low_rank_problem(10_000)
+def report_speed(problem: Problem, full: bool) -> None:
     low = with_beta(problem, LOW)
     transcription, floor = transcription_seconds(problem), floor_seconds(problem.features)
     for suffix, case in (("", low), ("_default_lambdas", problem)):
@@ -108,7 +108,7 @@ def best_of(repeats: int, function: Callable[[], object]) -> float:
 def seconds_per_iteration(problem: Problem) -> float:
     """From the times at which iterations end, which leaves out the start and the certificate."""
     ends: list[float] = []
-    ADMM().solve(problem, max_iter=24, tol=1e-12, on_step=lambda n_iter, record: ends.append(time.perf_counter()))
+    ADMM().solve(problem, max_iter=16, tol=1e-12, on_step=lambda n_iter, record: ends.append(time.perf_counter()))
     return float(np.median(np.diff(ends)))
 
 
@@ -128,14 +128,13 @@ def floor_seconds(X: np.ndarray) -> float:
     )
 
 
-def report_memory() -> None:
+def report_memory(problem: Problem) -> None:
     """Peaks in arrays of the size of the data: two looks at the certificate, so that a best point is kept."""
-    problem = low_rank_problem(10_000)
     size, codes = problem.features.nbytes, problem.labels.argmax(axis=1)
-    show("peak_arrays_solve", peak(lambda: ADMM().solve(problem, max_iter=51, tol=1e-9)) / size)
+    show("peak_arrays_solve", peak(lambda: ADMM().solve(problem, max_iter=26, tol=1e-9)) / size)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        show("peak_arrays_fit", peak(lambda: FLRClassifier(max_iter=51, tol=1e-9).fit(problem.features, codes)) / size)
+        show("peak_arrays_fit", peak(lambda: FLRClassifier(max_iter=26, tol=1e-9).fit(problem.features, codes)) / size)
 
 
 def peak(function: Callable[[], object]) -> float:
@@ -262,7 +261,7 @@ def same_end(other: Problem, n_blocks: int | None, threads: int, problem: Proble
 
 def report_path() -> None:
     """Twenty settings in one call against twenty cold fits."""
-    problem = low_rank_problem(500, d=32, c=4, rank=8)
+    problem = low_rank_problem(300, d=16, c=4, rank=4)
     X, y = problem.features, problem.labels.argmax(axis=1)
     projection, features, labels = vars(problem.lambdas).values()
     weights = np.geomspace(0.5, 2, 20)

@@ -1,11 +1,15 @@
 """What FLRClassifier publishes, and that it is what it says."""
 
+import tracemalloc
+import warnings
+
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris, load_wine
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.metrics import log_loss
 
-from unmuddle import FLRClassifier, Status
+from unmuddle import FLRClassifier, Status, flr_path
 from unmuddle.errors import CollapsedWarning, MemorizedWarning, StationarityWarning
 
 
@@ -212,3 +216,90 @@ def test_progress_is_shown_on_request_only(noisy_wine, capfd):
     shown = capfd.readouterr()
     assert shown.out == ""
     assert "Recovering" in shown.err
+
+
+def test_single_precision_stays_single_and_gives_the_same_classes(noisy_wine):
+    X, y = noisy_wine
+    double, single = FLRClassifier().fit(X, y), FLRClassifier().fit(X.astype(np.float32), y)
+    assert single.recovered_features_.dtype == single.transform(X.astype(np.float32)).dtype == np.float32
+    assert single.transform(X).dtype == double.recovered_features_.dtype == np.float64
+    assert np.mean(double.predict(X) == single.predict(X)) >= 0.99
+    assert single.status_ is Status.CONVERGED
+    assert single.rank_ == double.rank_
+
+
+def test_single_precision_with_large_offsets_is_scaled_as_double_is(noisy_wine):
+    X, y = noisy_wine
+    shifted = (X + 1000.0).astype(np.float32)
+    double, single = FLRClassifier().fit(shifted.astype(np.float64), y), FLRClassifier().fit(shifted, y)
+    assert np.mean(double.predict(shifted) == single.predict(shifted)) >= 0.99
+
+
+def test_a_warm_start_goes_on_from_the_last_fit(noisy_wine):
+    X, y = noisy_wine
+    model = FLRClassifier(warm_start=True).fit(X, y)
+    cold, Z = model.n_iter_, model.projection_
+    model.fit(X, y)
+    assert model.n_iter_ <= 25 < cold
+    assert np.allclose(model.projection_, Z, atol=1e-3 * np.abs(Z).max())
+    model.fit(X[:-10], y[:-10])  # another size: a cold start, no error
+    assert model.n_iter_ == FLRClassifier().fit(X[:-10], y[:-10]).n_iter_
+
+
+def test_a_path_agrees_with_single_fits_and_takes_fewer_iterations(noisy_wine):
+    X, y = noisy_wine
+    projection, features, labels = vars(FLRClassifier(tol=1e-3).fit(X, y).lambdas_).values()
+    settings = [(projection * factor, features, labels) for factor in (1.0, 1.2, 1.4, 100.0, 1.6)]
+    path = flr_path(X, y, settings)
+    fits = [FLRClassifier(lambda_projection=l1, lambda_features=l2, lambda_labels=l3) for l1, l2, l3 in settings]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CollapsedWarning)
+        fits = [fit.fit(X, y) for fit in fits]
+    assert [step.status for step in path] == [fit.status_ for fit in fits]
+    assert path[3].status is Status.COLLAPSED
+    for step, fit in zip(path, fits, strict=True):
+        assert step.objective == pytest.approx(fit.objective_, rel=1e-4)
+    assert sum(step.n_iter for step in path) < sum(fit.n_iter_ for fit in fits)
+
+
+def test_scikit_learns_callbacks_see_every_iteration_and_may_stop(noisy_wine):
+    pytest.importorskip("sklearn.callback")
+    seen = []
+
+    class Stopper:
+        def setup(self, estimator, context):
+            seen.append("setup")
+
+        def on_fit_task_begin(self, estimator, context):
+            pass
+
+        def on_fit_task_end(self, estimator, context):
+            seen.append(context.task_name)
+            return seen.count("iteration") == 9
+
+        def teardown(self, estimator, context):
+            seen.append("teardown")
+
+    model = FLRClassifier().set_callbacks(Stopper())
+    with pytest.warns(StationarityWarning):
+        model.fit(*noisy_wine)
+    assert model.n_iter_ == 9
+    assert seen == ["setup", *["iteration"] * 9, "fit", "teardown"]
+    assert clone(model).fit(*noisy_wine).n_iter_ > 9
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_digits])
+def test_the_defaults_neither_collapse_nor_stall_on_real_data(load):
+    assert FLRClassifier().fit(*load(return_X_y=True)).status_ is Status.CONVERGED
+
+
+def test_a_fit_needs_at_most_eight_arrays_beside_the_data():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 20_000)
+    X = rng.normal(size=(3, 256))[y] + rng.normal(size=(20_000, 256))
+    tracemalloc.start()
+    with pytest.warns(StationarityWarning):
+        FLRClassifier(max_iter=26, tol=1e-9).fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 8 * X.nbytes
