@@ -193,6 +193,7 @@ def report_reliability(seeds: range, largest: int, full: bool) -> None:
     print(f"not_certified_seeds: {failed}")
     show("collapsed_percent", 100 * collapsed / len(seeds))
     show("collapsed_from_one_start_only", other_end)
+    iterations = iterations or [0]
     show("iterations_median", float(np.median(iterations)))
     show("iterations_90_percent", float(np.quantile(iterations, 0.9)))
     if full:

@@ -16,7 +16,7 @@ from unmuddle.core.halves import FEATURE_STEPS, alternate
 from unmuddle.core.iteration import Iteration
 from unmuddle.core.penalties import Penalties, first_penalties, is_time_to_balance
 from unmuddle.core.problem import Problem
-from unmuddle.core.prox import TINY, Array
+from unmuddle.core.prox import Array
 from unmuddle.core.result import OnStep, Point, Solution, Trace, ignore
 from unmuddle.core.sides import Recovery, solve_positive
 from unmuddle.core.spectrum import gram_of, singular_values, spectral_norm
@@ -31,6 +31,9 @@ costs more than an iteration."""
 
 HALVES = 0.15
 """Part of the iterations that is kept for the fall-back."""
+
+NEGLIGIBLE = 1e-10
+"""Part of the largest below which a singular value, or an inner product, is rounding."""
 
 PENALTY_NAMES = ("mu_features", "mu_labels", "mu_projection")
 
@@ -89,8 +92,12 @@ def begin(iteration: Iteration, start: str | Solution) -> State:
     (sums,) = workers.total(lambda rows: (X[rows].sum(axis=0, dtype=np.float64),))
     centre, b = problem.intercept * sums / n, problem.intercept * Y.mean(axis=0)
     if n >= d:
-        gram, cross = workers.total(lambda rows: (gram_of(X[rows]), X[rows].T @ (Y[rows] - b)))
-        gram = gram - n * np.outer(centre, centre)
+
+        def sums_of(rows: slice) -> tuple[Array, Array]:
+            centred = X[rows] - centre  # before the product: afterwards digits would be lost, and definiteness
+            return gram_of(centred), centred.T @ (Y[rows] - b)
+
+        gram, cross = workers.total_of_tiles(sums_of, d)
     else:
         centred = X - centre
         gram = workers.factorise(gram_of, centred.T)
@@ -100,8 +107,9 @@ def begin(iteration: Iteration, start: str | Solution) -> State:
         ridge = gram + RIDGE * max(float(eigenvalues[-1]), 1e-300) * np.eye(len(gram))
         J = workers.factorise(solve_positive, ridge, cross if n >= d else Y - b)
         J = J if n >= d else (centred.T @ J).astype(np.float64, copy=False)
-    if start == "labels" or (problem.label_norm.fixes_zero and start == "ridge"):
-        point = meet_labels(problem, J, centre)
+    wanted = start == "labels" or (problem.label_norm.fixes_zero and start == "ridge")
+    point = meet_labels(problem, J, centre) if wanted else None
+    if point is not None:
         penalties = first_penalties(problem, eigenvalues, spectral_norm(point.Z))
         return iteration.begin(point.Z, b - centre @ point.Z, *penalties, point)
     return iteration.begin(J, b - centre @ J, *first_penalties(problem, eigenvalues, spectral_norm(J)))
@@ -110,7 +118,8 @@ def begin(iteration: Iteration, start: str | Solution) -> State:
 def resume(iteration: Iteration, start: Solution) -> State:
     """From the point and the penalties at which a similar problem, of the same size, was left."""
     problem, point, trace = iteration.problem, start.point, start.trace
-    eigenvalues = np.square(singular_values(point.X))
+    X = point.X if point.X.any() else problem.features
+    eigenvalues = np.square(singular_values(X))
     penalty, balance = first_penalties(problem, eigenvalues, spectral_norm(point.Z))
     if "mu_features" in trace:
         penalty = Penalties(*(float(trace[name][-1]) for name in PENALTY_NAMES))
@@ -127,17 +136,21 @@ def check_start(problem: Problem, start: Solution) -> None:
         )
 
 
-def meet_labels(problem: Problem, J: Array, centre: Array) -> Point:
+def meet_labels(problem: Problem, J: Array, centre: Array) -> Point | None:
     """A point with ``X Z + 1 b^T = Y~``, for labels that are fixed: from afar their multiplier would run away.
 
     The projection becomes t times its polar factor Q, and X shows the labels over t in the directions Q instead of
-    what the data show there; t makes the two alike.
+    what the data show there; t makes the two alike. None if the data show nothing of the labels.
     """
     X, Y = problem.features, problem.labels
-    U, _, Vt = np.linalg.svd(J, full_matrices=False)
-    Q, R = U @ Vt, Y - problem.intercept * Y.mean(axis=0)
+    U, s, Vt = np.linalg.svd(J, full_matrices=False)
+    kept = s > NEGLIGIBLE * s.max(initial=0.0)
+    Q, R = U[:, kept] @ Vt[kept], Y - problem.intercept * Y.mean(axis=0)
     shown = X @ Q - centre @ Q
-    t = float(np.vdot(R, R)) / max(float(np.vdot(R, shown)), TINY)
+    alike = float(np.vdot(R, shown))
+    if alike <= NEGLIGIBLE * np.linalg.norm(R) * np.linalg.norm(shown):
+        return None
+    t = float(np.vdot(R, R)) / alike
     return Point(X=X + (R / t - shown) @ Q.T, Z=t * Q, b=R[0] * 0.0, M1=np.zeros_like(X), M4=np.zeros_like(Y))
 
 
@@ -167,15 +180,23 @@ class _Run:
             if on_step(s.n_iter, self.records[-1]):
                 halves = 0
                 break
-        if self.look(s) <= self.tol or self.best is None:
-            return self.solution(s, out_of_iterations=self.best_worst > self.tol)
+        if self.look(s) <= self.tol:
+            return self.solution(s)
+        if self.best is None:
+            return self.give_up()
         del s  # its memory is needed now
         return self.go_by_halves(max_iter, on_step) if halves else self.solution(self.best, out_of_iterations=True)
 
     def count_halves(self, max_iter: int) -> int:
-        """Iterations that are kept for the fall-back: none where they would not do for a round, or X fixes Z."""
+        """Iterations that are kept for the fall-back.
+
+        None where they would not do for a round, where X fixes Z, and on wide data, whose projection half would need a
+        d x d inverse.
+        """
         kept = int(HALVES * max_iter)
-        return 0 if kept < FEATURE_STEPS or self.iteration.problem.label_norm.fixes_zero else kept
+        problem = self.iteration.problem
+        wide = problem.features.shape[0] < problem.features.shape[1]
+        return 0 if kept < FEATURE_STEPS or wide or problem.label_norm.fixes_zero else kept
 
     def go_by_halves(self, max_iter: int, on_step: OnStep) -> Solution:
         """The fall-back, from the best point so far, until a round no longer makes it better by a tenth."""
@@ -213,11 +234,22 @@ class _Run:
 
     def look(self, s: State) -> float:
         """The worst of the certificate at the point of a state; a copy is kept of the best that is not good enough."""
+        self.looked_at = s.n_iter
+        try:
+            worst = self.certify(s)
+        except (np.linalg.LinAlgError, ValueError):  # LAPACK refuses matrices that are not finite
+            return np.inf
+        if self.tol < worst and (worst < self.best_worst or self.best is None):
+            self.best = s.copy(into=self.best)
+        self.best_worst = min(self.best_worst, worst)
+        return worst
+
+    def certify(self, s: State) -> float:
         problem, found = self.iteration.problem, self.iteration.recover(s)
         (M1_square,) = self.iteration.workers.total(lambda block: (_square_of_multiplier(problem, s, block),))
         small = self.iteration.project(s), s.b, self.label_multiplier(s)[1]
         t = feature_step(problem, float(np.sqrt(M1_square)))
-        worst = certify_rows(
+        return certify_rows(
             problem,
             small,
             lambda rows: _large(problem, s, found, rows),
@@ -226,11 +258,6 @@ class _Run:
             self.tol,
             np.sqrt(found.squares),
         ).worst
-        self.looked_at = s.n_iter
-        if self.tol < worst < self.best_worst:
-            self.best = s.copy(into=self.best)
-        self.best_worst = min(self.best_worst, worst)
-        return worst
 
     def label_multiplier(self, s: State) -> tuple[Array, Array]:
         """B and M4 at the point of a state."""
@@ -261,7 +288,7 @@ class _Run:
         if self.best is not None:
             return self.solution(self.best, finite=False)
         problem = self.iteration.problem
-        X, B = problem.features, np.zeros_like(problem.labels)
+        X, B = problem.features.copy(), np.zeros_like(problem.labels)
         Z = np.zeros((X.shape[1], B.shape[1]))
         return self.wrap(Point(X, Z, Z.sum(axis=0), np.zeros_like(X), B), B, out_of_iterations=False, finite=False)
 

@@ -6,6 +6,8 @@ settles somewhere, though where labels or box are not smooth that need not be a 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from unmuddle.core.blocks import Workers
@@ -50,8 +52,9 @@ def alternate(iteration: Iteration, s: State, point: Point) -> State:
     """One round from a point: the projection, then features for that projection."""
     workers, (_, my, mz) = iteration.workers, s.penalty
     point = fit_projection(iteration.problem, point, (my, mz), workers)
-    following = iteration.begin(point.Z, point.b, s.penalty, s.balance, point)
+    following = iteration.begin(point.Z, point.b, s.penalty, replace(s.balance), point)
     following.n_iter = s.n_iter
+    del point  # its memory is needed now
     for _ in range(FEATURE_STEPS):
         iteration.step(following, hold=True)
     return following

@@ -46,7 +46,7 @@ class Iteration:
     def of(cls, problem: Problem, workers: Workers) -> Iteration:
         """The iteration for a problem, with work arrays for each thread."""
         X, scratch = problem.features, Scratch(3, problem.features.shape[1], problem.features.dtype)
-        return cls(problem, workers, side_of(X.shape, workers), scratch, _norm(X) or 1.0, _norm(problem.labels))
+        return cls(problem, workers, side_of(X.shape, workers), scratch, _norm(X) or 1.0, _norm(problem.labels) or 1.0)
 
     def begin(self, J: Array, b: Array, penalty: Penalties, balance: Balance, point: Point | None = None) -> State:
         """The state whose copies are the data and the given projection, or a point with its multipliers."""

@@ -25,7 +25,7 @@ from unmuddle.core.scales import LABEL_DELTA, noise_level, scale_lambdas
 from unmuddle.core.temperature import fit_temperature
 from unmuddle.errors import CollapsedWarning, MemorizedWarning, StationarityWarning
 from unmuddle.estimators import validation
-from unmuddle.estimators.progress import CallbackSupportMixin, reporting, with_callbacks
+from unmuddle.estimators.progress import EXTRA_FRAMES, CallbackSupportMixin, reporting, with_callbacks
 from unmuddle.estimators.scaling import SCALINGS
 
 SOLVERS: dict[str, Solver] = {"admm": ADMM(), "paper": Algorithm1()}
@@ -199,7 +199,7 @@ class FLRClassifier(CallbackSupportMixin, ClassifierMixin, OneToOneFeatureMixin,
         problem = self._pose(features, codes)
         del features
         solver = self._choose_solver(problem)
-        with reporting(self, problem.features, codes, "Recovering", self.max_iter) as on_step:
+        with reporting(self, X, y, "Recovering", self.max_iter) as on_step:
             solution = solver.solve(problem, self.max_iter, self.tol, on_step)
             self._publish(problem, solution, codes)
         self._warn()
@@ -311,14 +311,14 @@ class FLRClassifier(CallbackSupportMixin, ClassifierMixin, OneToOneFeatureMixin,
         if not self.warm_start or last is None or not isinstance(solver, ADMM):
             return solver
         fits = last.point.X.shape == problem.features.shape and last.point.M4.shape == problem.labels.shape
-        return replace(solver, start=last) if fits and last.finite and last.point.Z.any() else solver
+        return replace(solver, start=last) if fits and not problem.label_norm.fixes_zero else solver
 
     def _publish(self, problem: Problem, solution: Solution, codes: NDArray[np.intp]) -> None:
         point, scaling = solution.point, self._scaling
         self.certificate_, self.status_ = judge(problem, solution, float(self.certificate_tol))
         self.lambdas_, self.n_iter_, self.trace_ = problem.lambdas, solution.n_iter, solution.trace
         self.objective_ = problem.objective(point.X, point.Z, point.b)
-        self.projection_, self._scaled_intercept = point.Z, point.b
+        self.projection_, self._scaled_intercept = point.Z.copy(), point.b.copy()
         self.coef_ = (point.Z / scaling.scale[:, None]).T
         self.intercept_ = point.b - (scaling.centre / scaling.scale) @ point.Z
         self.recovered_features_ = scaling.undo(point.X)
@@ -328,8 +328,8 @@ class FLRClassifier(CallbackSupportMixin, ClassifierMixin, OneToOneFeatureMixin,
         self.memorized_ = float((solution.E_l == 0).all(axis=1).mean())
         self.components_ = row_basis(point.X)
         self.rank_ = len(self.components_)
-        if self.warm_start:
-            self._last = solution
+        if self.warm_start and self.status_ in (Status.CONVERGED, Status.MAX_ITER):
+            self._last = replace(solution, E_f=solution.E_f[:0], E_l=solution.E_l[:0])
         self.temperature_ = fit_temperature(problem.predict(problem.features, point.Z, point.b), codes)
 
     def _warn(self) -> None:
@@ -361,8 +361,10 @@ class FLRClassifier(CallbackSupportMixin, ClassifierMixin, OneToOneFeatureMixin,
             return "Scale the data (scale='standard') or use lambdas of moderate size."
         if self.solver == "paper" or isinstance(self.solver, Algorithm1):
             return "Algorithm 1 freezes as its penalty grows; solver='admm' does not."
-        return f"Lower tol to certificate_tol ({self.certificate_tol:g}) or less."
+        if self.tol is not None and self.tol > self.certificate_tol:
+            return f"Lower tol to certificate_tol ({self.certificate_tol:g}) or less."
+        return "Other lambdas, box=False or another start, solver=unmuddle.ADMM(start='labels'), may settle."
 
 
 def _say(category: type[Warning], message: str) -> None:
-    warnings.warn(message, category, stacklevel=4)
+    warnings.warn(message, category, stacklevel=4 + EXTRA_FRAMES)

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from unmuddle.core.result import OnStep, ignore
 
-__all__ = ["CallbackSupportMixin", "progress_bar", "reporting", "with_callbacks"]
+__all__ = ["EXTRA_FRAMES", "CallbackSupportMixin", "progress_bar", "reporting", "with_callbacks"]
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -23,6 +23,10 @@ except ImportError:  # scikit-learn before 1.9
     def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
         """Leave the method as it is."""
         return method
+
+
+EXTRA_FRAMES = int(hasattr(with_callbacks(lambda: None), "__wrapped__"))
+"""Frames that the decorator puts between a caller and ``fit``, for warnings that should name the caller's line."""
 
 
 @contextmanager

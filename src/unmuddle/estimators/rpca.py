@@ -15,7 +15,7 @@ from unmuddle.core.rowspace import row_basis
 from unmuddle.core.rpca import Decomposition, decompose
 from unmuddle.errors import StationarityWarning
 from unmuddle.estimators import validation
-from unmuddle.estimators.progress import CallbackSupportMixin, reporting, with_callbacks
+from unmuddle.estimators.progress import EXTRA_FRAMES, CallbackSupportMixin, reporting, with_callbacks
 from unmuddle.estimators.scaling import SCALINGS
 
 
@@ -97,7 +97,7 @@ class RobustPCA(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, Ba
         features = self._validate(X)
         default = 1.0 / np.sqrt(max(features.shape))
         self.lambda_sparse_ = default if self.lambda_sparse is None else float(self.lambda_sparse)
-        with reporting(self, features, y, "Decomposing", self.max_iter) as on_step:
+        with reporting(self, X, y, "Decomposing", self.max_iter) as on_step:
             self._publish(decompose(features, self.lambda_sparse_, self.max_iter, self.tol, on_step))
         return self
 
@@ -128,5 +128,5 @@ class RobustPCA(CallbackSupportMixin, OneToOneFeatureMixin, TransformerMixin, Ba
                 f"the residual is {residual:.1e} after {found.n_iter} iterations, above tol={self.tol:g}. "
                 "Raise max_iter or tol.",
                 StationarityWarning,
-                stacklevel=3,
+                stacklevel=3 + EXTRA_FRAMES,
             )

@@ -80,5 +80,5 @@ def _largest(X: Array) -> Array:
 
 def _positive(deviation: Array, unit: Array) -> Array:
     """Replace the deviation of constant columns, which is rounding error at most, by 1."""
-    constant = deviation <= 10 * np.finfo(unit.dtype).eps * np.sqrt(len(unit))
+    constant = deviation <= 10 * max(float(np.finfo(unit.dtype).eps), float(np.finfo(float).eps) * np.sqrt(len(unit)))
     return np.where(constant, 1.0, deviation)
