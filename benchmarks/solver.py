@@ -50,7 +50,7 @@ def main() -> None:
     report_speed(problem, full)
     report_memory(problem)
     show("robust_pca_best_other_over_ours", robust_pca_ratio())
-    report_reliability(range(200) if full else range(20), 2000 * 300 if full else SMALL, full)
+    report_reliability(range(200) if full else range(12), 2000 * 300 if full else SMALL, full)
     report_invariance(range(60) if full else range(3))
     report_path()
     if full:
