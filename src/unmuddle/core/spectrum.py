@@ -99,8 +99,10 @@ class Shrinkage:
         """
         if rank is not None and len(gram) >= PARTIAL[0] and rank * PARTIAL[1] <= len(gram):
             squares, V = linalg.eigh(gram, subset_by_value=(step**2, np.inf), driver="evr")
-        else:
+        elif gram.dtype == np.float32 and len(gram) > 1:  # numpy's is no quicker than in double precision
             squares, V = linalg.eigh(gram, driver="evd")
+        else:
+            squares, V = np.linalg.eigh(gram)
         return cls._keep(np.sqrt(np.maximum(squares, 0.0)), V, step)
 
     @classmethod
