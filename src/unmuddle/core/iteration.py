@@ -134,9 +134,9 @@ class Iteration:
                 sizes[0] += _square(gap)
                 gap *= RELAX
                 U += gap
-                if measured:
-                    sizes[2] += _square(self.problem.prox_feature_error(U, 1 / mx) - E)
+                E_old = E.copy() if measured else E
                 self.problem.prox_feature_error(U, 1 / mx, out=E)
+                sizes[2] += _square(E - E_old) if measured else 0.0
                 if measured or following.x != mx:
                     U -= E
                     sizes[3] += _square(U)
