@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from unmuddle import __version__
+from unmuddle import __version__, datasets
 from unmuddle.demo import Demo, run_demo
+from unmuddle.errors import UnmuddleError
+from unmuddle.experiments import campaign
+from unmuddle.experiments.methods import load_plugin
+from unmuddle.experiments.reproduce import make_table1
+from unmuddle.experiments.table1 import (
+    DATASETS,
+    QUICK_DATASETS,
+    QUICK_TRIALS,
+    TRIALS,
+    Table1,
+    choose_rows,
+)
 
 app = typer.Typer(
     name="unmuddle",
@@ -64,6 +82,136 @@ def _show(result: Demo, console: Console) -> None:
     console.print("Accuracy as given is that of logistic regression on the spoiled data.")
     model = result.model
     console.print(f"Solver: {model.status_.name.lower()} in {model.n_iter_} iterations; {model.certificate_}.")
+
+
+@app.command("datasets")
+def list_datasets() -> None:
+    """List the datasets, their licence, and whether they are at hand.
+
+    Files are looked for in the folder that UNMUDDLE_DATA names, then in the cache; the rest is downloaded when used.
+    """
+    table = Table()
+    for title in ("name", "rows x columns, classes", "licence", "where"):
+        table.add_column(title, overflow="fold")
+    for entry in datasets.available():
+        table.add_row(entry.name, entry.shape, entry.licence, entry.where())
+    Console().print(table)
+
+
+class What(StrEnum):
+    """What can be reproduced."""
+
+    table1 = "table1"
+
+
+class LabelNoise(StrEnum):
+    """What symmetric label noise may mean."""
+
+    uniform = "uniform"
+    flip = "flip"
+
+
+@app.command()
+def reproduce(
+    what: Annotated[What, typer.Argument(help="The table to make.")],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Wine and 1000 rows of Waveform, two trials: a minute or two.")
+    ] = False,
+    noise: Annotated[
+        LabelNoise, typer.Option(help="Label noise: redrawn over all classes, or moved to another.")
+    ] = LabelNoise.uniform,
+    methods: Annotated[
+        str, typer.Option(help="Rows to make, separated by commas; the first is compared with the rest.")
+    ] = "",
+    only: Annotated[str, typer.Option("--datasets", help="Datasets, separated by commas.")] = "",
+    trials: Annotated[int, typer.Option(min=0, help="Trials; 0 is 5, or 2 with --quick.")] = 0,
+    out: Annotated[Path, typer.Option(help="Folder for the store and the tables.")] = Path("results"),
+    jobs: Annotated[int, typer.Option(min=1, help="Processes, of one thread each.")] = 2,
+    plugin: Annotated[
+        list[Path] | None, typer.Option(help="Python file that adds methods or datasets; may be repeated.")
+    ] = None,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run failed cells again.")] = False,
+) -> None:
+    """Make a table of the paper again, ours beside the printed figures.
+
+    Stop it whenever you like: the next run with the same folder goes on where it was.
+
+    Example: unmuddle reproduce table1 --quick --out results
+    """
+    plugins = tuple(plugin or ())
+    with explained():
+        for path in plugins:
+            load_plugin(path)
+        table1 = Table1(
+            str(noise.value),
+            choose_rows(_names(methods)),
+            tuple(_names(only)) or (_quick_datasets() if quick else DATASETS),
+            trials or (QUICK_TRIALS if quick else TRIALS),
+        )
+        with progress_bar() as on_progress:
+            written = make_table1(
+                table1,
+                out,
+                _command(what, noise, quick, methods, only, trials),
+                jobs,
+                on_progress,
+                plugins,
+                retry=retry_failed,
+            )
+    Console().print("Written: " + ", ".join(str(path) for path in written), soft_wrap=True)
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _quick_datasets() -> tuple[str, ...]:
+    """The generator stands in for the Waveform file where that is not at hand."""
+    places = {entry.name: entry.where() for entry in datasets.available()}
+    at_hand = not places["waveform"].startswith("missing")
+    return tuple(name if at_hand else name.replace("waveform", "waveform-generated") for name in QUICK_DATASETS)
+
+
+def _command(what: What, noise: LabelNoise, quick: bool, methods: str, only: str, trials: int) -> str:
+    """The command that makes the same table, wherever and by however many processes."""
+    options = {"--methods": methods, "--datasets": only, "--trials": trials}
+    words = [f"{name} {value}" for name, value in options.items() if value]
+    return " ".join(["unmuddle reproduce", what, "--noise", noise, *(["--quick"] if quick else []), *words])
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Our own errors end the program with one line and exit code 1; what was finished is kept."""
+    try:
+        yield
+    except UnmuddleError as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(1) from error
+    except KeyboardInterrupt:
+        typer.echo("Stopped; the same command goes on from here.", err=True)
+        raise typer.Exit(130) from None
+
+
+@contextmanager
+def progress_bar() -> Iterator[campaign.OnProgress]:
+    """A bar with the time left on a terminal, and a line now and then elsewhere."""
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}")
+    with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task("cells", total=None, left="")
+
+        def show(progress: campaign.Progress) -> None:
+            bar.update(task, completed=progress.done, total=progress.total, left=_time_left(progress))
+            if bar.disable and progress.last and progress.done % 50 == 0:
+                typer.echo(f"{progress.done} of {progress.total} cells, {_time_left(progress)}", err=True)
+
+        yield show
+
+
+def _time_left(progress: campaign.Progress) -> str:
+    if progress.seconds_left is None:
+        return ""
+    minutes, about = progress.seconds_left / 60, "about" if progress.all_known else "perhaps"
+    return f"{about} {minutes / 60:.1f} h left" if minutes > 90 else f"{about} {minutes:.0f} min left"
 
 
 def main() -> None:

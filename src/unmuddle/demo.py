@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from unmuddle.datasets import Dataset, load_wine
 from unmuddle.estimators import FLRClassifier
+from unmuddle.metrics import feature_error, labels_right
 from unmuddle.noise import redraw_uniformly, spoil_cells
 
 CELL_SHIFT = 4.0
@@ -52,20 +51,14 @@ def run_demo(cell_noise: float = 0.1, label_noise: float = 0.3, seed: int = 0) -
     plain = LogisticRegression().fit(cells.values, labels.values)
     recovered = model.classes_[model.recovered_labels_.argmax(axis=1)]
     lines = (
-        Comparison("training labels that are right", _agree(labels.values, y_train), _agree(recovered, y_train)),
+        Comparison(
+            "training labels that are right", labels_right(y_train, labels.values), labels_right(y_train, recovered)
+        ),
         Comparison(
             "relative error of the features",
-            _error(cells.values, X_train),
-            _error(model.recovered_features_, X_train),
+            feature_error(X_train, cells.values),
+            feature_error(X_train, model.recovered_features_),
         ),
         Comparison("accuracy on clean test data", plain.score(X_test, y_test), model.score(X_test, y_test)),
     )
     return Demo(dataset, len(X_train), int(cells.changed.sum()), int(labels.changed.sum()), lines, model)
-
-
-def _agree(first: NDArray[Any], second: NDArray[Any]) -> float:
-    return float(np.mean(first == second))
-
-
-def _error(found: NDArray[Any], truth: NDArray[Any]) -> float:
-    return float(np.linalg.norm(found - truth) / np.linalg.norm(truth))

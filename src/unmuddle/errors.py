@@ -6,12 +6,22 @@
     +-- UnmuddleError                      catch this to catch all of ours
         +-- InvalidDataError (ValueError)        the data cannot be learned from
         +-- InvalidParameterError (ValueError, TypeError)   a parameter breaks its rule
+        +-- DatasetError (OSError)               a dataset is missing, damaged or cannot be fetched
+        +-- OutputError (OSError)                a file cannot be written
+        +-- StoreError                           a store of results is in use, or not one of ours
+        +-- MissingExtraError (ImportError)      an optional package is needed
     Warning
     +-- UnmuddleWarning (UserWarning)      silence this to silence all of ours
         +-- StationarityWarning            the fit is not a certified stationary point
         +-- CollapsedWarning               every row gets the same scores
         +-- MemorizedWarning               the recovered labels merely repeat the given ones
 """
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+from typing import Self
 
 
 class UnmuddleError(Exception):
@@ -24,6 +34,38 @@ class InvalidDataError(UnmuddleError, ValueError):
 
 class InvalidParameterError(UnmuddleError, ValueError, TypeError):
     """A parameter breaks its rule; the message gives parameter, rule and value."""
+
+
+class DatasetError(UnmuddleError, OSError):
+    """A dataset is missing, damaged or cannot be fetched; the message says which file to put where."""
+
+
+class OutputError(UnmuddleError, OSError):
+    """A file cannot be written; the message says which, why and what to do."""
+
+    @classmethod
+    def of(cls, path: Path, error: OSError) -> Self:
+        """Say what the operating system said, with the remedy where it is known."""
+        remedy = OUTPUT_REMEDIES.get(error.errno or 0, "choose another folder")
+        return cls(f"cannot write {path}: {error.strerror or error}; {remedy}.")
+
+
+OUTPUT_REMEDIES = {
+    errno.ENOSPC: "free some space and run again, what was finished is kept",
+    errno.EDQUOT: "free some of your quota and run again, what was finished is kept",
+    errno.EROFS: "the disk is read-only, choose another folder",
+    errno.EACCES: "you may not write there, choose another folder",
+    errno.ENOTDIR: "a part of that path is a file, choose another folder",
+    errno.EEXIST: "there is a file of that name where a folder is needed, choose another folder",
+}
+
+
+class StoreError(UnmuddleError):
+    """A store of results is in use by another run, or is not one that this version can read."""
+
+
+class MissingExtraError(UnmuddleError, ImportError):
+    """An optional package is needed; the message says which extra to install."""
 
 
 class UnmuddleWarning(UserWarning):

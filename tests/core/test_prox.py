@@ -170,3 +170,22 @@ def test_a_prox_into_a_given_array_is_the_same_and_leaves_its_argument_alone(nor
     assert norm.prox(errors, 0.4, out) is out
     assert np.array_equal(out, norm.prox(errors, 0.4))
     assert np.array_equal(errors, before)
+
+
+@pytest.mark.parametrize("shape", [(320, 220), (220, 320), (250, 250), (2000, 210)])
+@pytest.mark.parametrize("kind", ["noise", "low rank", "ill-conditioned", "zero"])
+@pytest.mark.parametrize("relative_step", [0.3, 1e-2, 1e-5, 1e-9])
+def test_large_matrices_are_thresholded_as_by_their_singular_value_decomposition(shape, kind, relative_step):
+    rng = np.random.default_rng(0)
+    matrix = {
+        "noise": rng.normal(size=shape),
+        "low rank": rng.normal(size=(shape[0], 5)) @ rng.normal(size=(5, shape[1])),
+        "ill-conditioned": rng.normal(size=shape) * np.logspace(0, -9, shape[1]),
+        "zero": np.zeros(shape),
+    }[kind]
+    U, s, Vt = np.linalg.svd(matrix, full_matrices=False)
+    step = relative_step * max(s[0], 1.0)
+    found = prox.threshold_singular_values(matrix, step)
+    expected = (U * np.maximum(s - step, 0)) @ Vt
+    assert np.linalg.norm(found.matrix - expected, 2) <= 1e-12 * max(s[0], 1.0)
+    assert found.singular_values.sum() == pytest.approx(np.maximum(s - step, 0).sum(), rel=1e-10, abs=1e-10)

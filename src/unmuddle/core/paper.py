@@ -174,9 +174,9 @@ def _update_J(problem: Problem, s: State, mu: float) -> State:
 
 def _update_K(problem: Problem, s: State, mu: float) -> State:
     J, B = s.J, s.B - s.b
-    left = J @ J.T + np.eye(J.shape[0])
     right = (s.M4 @ J.T + s.M5) / mu + B @ J.T + s.X
-    return replace(s, K=linalg.solve(left, right.T, assume_a="pos").T)
+    inner = J.T @ J + np.eye(J.shape[1])  # (J J^T + I)^-1 = I - J (J^T J + I)^-1 J^T, a c x c system
+    return replace(s, K=right - right @ J @ linalg.solve(inner, J.T, assume_a="pos"))
 
 
 def _update_E(problem: Problem, s: State, mu: float) -> State:

@@ -1,12 +1,19 @@
-"""What every loader returns."""
+"""What every loader of a table returns."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+Scale = Literal["standard", "spread", None]
+"""How experiments scale a set for every method alike.
+
+``"standard"`` centres each column and divides it by its standard deviation, ``"spread"`` only divides, so that zeros
+stay zeros, and ``None`` leaves all as it is.
+"""
 
 
 @dataclass(frozen=True)
@@ -19,3 +26,4 @@ class Dataset:
     feature_names: tuple[str, ...]
     source: str
     licence: str
+    scale: Scale = "standard"

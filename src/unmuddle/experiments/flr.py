@@ -1,0 +1,64 @@
+"""FLR as printed, and our own default."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unmuddle.core.norms import FEATURE_NORMS, LABEL_NORMS
+from unmuddle.core.scales import scale_lambdas
+from unmuddle.estimators import FLRClassifier
+from unmuddle.experiments.methods import Answer, Setting, Task, method
+
+ALPHAS, BETAS = (0.5, 0.2, 0.05), (0.6, 1.0, 3.0)
+"""Multiples of the natural sizes of lambda 1 and lambda 2, from smooth to rough: nine settings. Lambda 3 is 0.05."""
+
+LARGE = ("cnae9",)
+"""Where one fit of Algorithm 1 takes most of a minute: the first trial chooses for all."""
+
+
+def _settings(feature_norm: str) -> Any:
+    def offer(task: Task) -> list[Setting]:
+        return [{"feature_norm": feature_norm, "alpha": alpha, "beta": beta} for alpha in ALPHAS for beta in BETAS]
+
+    return offer
+
+
+def _fit_printed(task: Task, setting: Setting) -> Answer:
+    """Algorithm 1 with its own schedule, no intercept, lambdas at multiples of the scales of the data given."""
+    one_hot = (task.y[:, None] == np.unique(task.y)).astype(float)
+    norms = FEATURE_NORMS[setting["feature_norm"]](1.0), LABEL_NORMS["l21"](1.0)
+    lambdas = scale_lambdas(task.X, one_hot, *norms, alpha=setting["alpha"], beta=setting["beta"])
+    return _answer(
+        FLRClassifier.paper(
+            feature_norm=setting["feature_norm"],
+            lambda_projection=lambdas.projection,
+            lambda_features=lambdas.features,
+            lambda_labels=lambdas.labels,
+            scale=None,
+        ),
+        task,
+    )
+
+
+for _norm, _title in (("frobenius", "squared Frobenius"), ("l1", "l1")):
+    method(f"flr-{_norm}", f"FLR as printed, {_title}", settings=_settings(_norm), tune_once=LARGE)(_fit_printed)
+
+
+@method("unmuddle", "unmuddle, default")
+def fit_default(task: Task) -> Answer:
+    """``FLRClassifier()`` as it is; features come scaled already."""
+    return _answer(FLRClassifier(scale=None), task)
+
+
+def _answer(model: FLRClassifier, task: Task) -> Answer:
+    model.fit(task.X, task.y)
+    given = np.searchsorted(model.classes_, task.y)
+    return Answer(
+        predict=model.predict,
+        label_scores=1.0 - model.recovered_labels_[np.arange(len(given)), given],
+        labels=model.classes_[model.recovered_labels_.argmax(axis=1)],
+        features=model.recovered_features_,
+        cell_scores=np.abs(model.feature_errors_),
+    )

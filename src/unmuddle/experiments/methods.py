@@ -1,0 +1,126 @@
+"""What a method of the tables is, and the register that a file outside the package can add to."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unmuddle.errors import InvalidParameterError, MissingExtraError
+
+Setting = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Task:
+    """All that a method may see: noisy training data and a seed of its own."""
+
+    X: NDArray[np.floating]
+    y: NDArray[Any]
+    seed: int
+
+    @property
+    def random_state(self) -> int:
+        """The seed, short enough for scikit-learn."""
+        return self.seed % 2**32
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a fitted method has to say; only ``predict`` is a must.
+
+    ``label_scores`` and ``cell_scores`` are higher the more suspicious a label or cell is, ``labels`` and ``features``
+    are those of the training rows after repair.
+    """
+
+    predict: Callable[[NDArray[Any]], NDArray[Any]]
+    label_scores: NDArray[np.floating] | None = None
+    labels: NDArray[Any] | None = None
+    features: NDArray[np.floating] | None = None
+    cell_scores: NDArray[np.floating] | None = None
+
+
+Fit = Callable[..., Answer]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A name, a title for tables, and the function that is timed.
+
+    ``fit(task)`` for a method that makes its own choices; ``fit(task, setting)`` for one that offers ``settings``, of
+    which the runner takes the best on a noisy hold-out. ``tune_once`` names datasets on which that choice is made in
+    the first trial only and kept. ``needs`` is the extra that brings the package ``requires``.
+    """
+
+    name: str
+    title: str
+    fit: Fit
+    settings: Callable[[Task], Sequence[Setting]] | None = None
+    tune_once: tuple[str, ...] = ()
+    takes_missing: bool = False
+    requires: str = ""
+    needs: str = ""
+
+    def tuning_trial(self, dataset: str, trial: int) -> int:
+        """The trial whose hold-out decides."""
+        return 0 if dataset in self.tune_once else trial
+
+    def check_installed(self) -> None:
+        """Say which extra to install, if one is missing."""
+        if self.requires and importlib.util.find_spec(self.requires) is None:
+            raise MissingExtraError(
+                f"{self.name} needs {self.requires}, which is not installed: pip install 'unmuddle[{self.needs}]'."
+            )
+
+
+METHODS: dict[str, Method] = {}
+
+
+def method(name: str, title: str, **details: Any) -> Callable[[Fit], Fit]:
+    """Register a function as a method, in this package or in any file that is loaded as a plug-in."""
+
+    def add(fit: Fit) -> Fit:
+        known = METHODS.get(name)
+        if known is not None and _home(known.fit) != _home(fit):
+            raise InvalidParameterError(
+                f"method name {name!r} is taken by {'.'.join(_home(known.fit))}; choose another."
+            )
+        METHODS[name] = Method(name, title, fit, **details)
+        return fit
+
+    return add
+
+
+def get_method(name: str) -> Method:
+    """The method of that name."""
+    if name not in METHODS:
+        raise InvalidParameterError(f"method must be one of {', '.join(METHODS)}; got {name!r}.")
+    return METHODS[name]
+
+
+def load_plugin(path: Path) -> None:
+    """Run a Python file that registers methods or datasets; a second time it does nothing."""
+    name = f"unmuddle_plugin_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]}"
+    if name in sys.modules:
+        return
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise InvalidParameterError(f"plugin must be a Python file; got {str(path)!r}.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+
+
+def _home(function: Fit) -> tuple[str, str]:
+    return function.__module__, function.__qualname__

@@ -1,0 +1,175 @@
+"""From records to a table: means, marks, the paper's figures, and paired comparisons over trials."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from unmuddle.experiments.campaign import Records, decide, tuning_of
+from unmuddle.experiments.methods import get_method
+from unmuddle.experiments.paper import Printed
+from unmuddle.experiments.plan import Cell, Noise, parse
+from unmuddle.experiments.run import Record
+
+LEVEL = 0.05
+"""Of the paired t-tests."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a table: a method, or one method for each kind of feature noise.
+
+    ``rule`` says what it knows that no user has: ``told`` the kind of noise, ``oracle`` the best setting on the test
+    data. Such rows are shown and never ranked. ``paper`` is the name under which the paper prints it.
+    """
+
+    name: str
+    title: str
+    methods: Mapping[str, str] = field(default_factory=dict)
+    rule: Literal["", "told", "oracle"] = ""
+    paper: str = ""
+
+    def method(self, noise: Noise) -> str:
+        """The method under this noise."""
+        return self.methods.get(parse(noise.features)[0], self.name)
+
+
+class Column(NamedTuple):
+    """A dataset under a noise."""
+
+    dataset: str
+    noise: Noise
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Accuracies in per cent by trial, and the reasons of trials that have none."""
+
+    accuracies: Mapping[int, float]
+    reasons: Mapping[int, str]
+    printed: Printed | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether every trial has an accuracy."""
+        return bool(self.accuracies) and not self.reasons
+
+    @cached_property
+    def mean(self) -> float:
+        """Over the trials that have one."""
+        return float(np.mean(list(self.accuracies.values()))) if self.accuracies else float("nan")
+
+    @cached_property
+    def std(self) -> float | None:
+        """Sample standard deviation, from two trials on."""
+        return float(np.std(list(self.accuracies.values()), ddof=1)) if len(self.accuracies) > 1 else None
+
+
+class Standing(NamedTuple):
+    """Our row against another: significantly better, worse or neither, by columns, and the mean difference."""
+
+    row: Row
+    better: int
+    worse: int
+    neither: int
+    difference: float
+    error: float | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows by columns."""
+
+    rows: tuple[Row, ...]
+    columns: tuple[Column, ...]
+    entries: Mapping[tuple[str, Column], Entry]
+
+    def __getitem__(self, place: tuple[Row, Column]) -> Entry:
+        row, column = place
+        return self.entries[row.name, column]
+
+    def ranked(self, column: Column) -> list[Row]:
+        """Rows that know no more than a user and have every trial, best first."""
+        rows = [row for row in self.rows if not row.rule and self[row, column].complete]
+        return sorted(rows, key=lambda row: -self[row, column].mean)
+
+    def mark(self, row: Row, column: Column) -> Literal["best", "second", ""]:
+        """Best and second best; equals share a mark."""
+        means = sorted({self[each, column].mean for each in self.ranked(column)}, reverse=True)
+        if row not in self.ranked(column) or self[row, column].mean not in means[:2]:
+            return ""
+        return "best" if self[row, column].mean == means[0] else "second"
+
+    def alike(self, row: Row, column: Column) -> bool:
+        """Whether the trials do not tell a row from the best of its column."""
+        ranked = self.ranked(column)
+        return row in ranked and not differ(self[row, column], self[ranked[0], column])
+
+    def standing(self, ours: Row, other: Row) -> Standing:
+        """One row against another over all columns in which both have the same trials and every one of them."""
+        columns = (column for column in self.columns if self[ours, column].complete and self[other, column].complete)
+        pairs = [(self[ours, column], self[other, column]) for column in columns]
+        pairs = [(mine, theirs) for mine, theirs in pairs if mine.accuracies.keys() == theirs.accuracies.keys()]
+        signs = [np.sign(mine.mean - theirs.mean) * differ(mine, theirs) for mine, theirs in pairs]
+        by_trial = np.mean([gaps(*pair) for pair in pairs], axis=0) if pairs else np.array([np.nan])
+        error = float(np.std(by_trial, ddof=1) / np.sqrt(len(by_trial))) if len(by_trial) > 1 else None
+        return Standing(other, signs.count(1), signs.count(-1), signs.count(0), float(np.mean(by_trial)), error)
+
+
+def differ(first: Entry, second: Entry) -> bool:
+    """Whether a paired t-test over the common trials tells two entries apart, at the level of 5 %."""
+    found = gaps(first, second)
+    if len(found) < 2 or not found.any():
+        return False
+    if np.ptp(found) < 1e-9:  # the same gap in every trial: no test is needed, and none possible
+        return True
+    return bool(stats.ttest_1samp(found, 0.0).pvalue < LEVEL)
+
+
+def gaps(first: Entry, second: Entry) -> NDArray[np.float64]:
+    """Differences by trial, in those that both have; trials share split and noise."""
+    trials = sorted(first.accuracies.keys() & second.accuracies.keys())
+    return np.array([first.accuracies[trial] - second.accuracies[trial] for trial in trials])
+
+
+def collect(
+    rows: Sequence[Row], columns: Sequence[Column], trials: int, records: Records, printed: Sequence[Printed] = ()
+) -> Table:
+    """Look up every entry."""
+    entries = {(row.name, column): _entry(row, column, trials, records, printed) for row in rows for column in columns}
+    return Table(tuple(rows), tuple(columns), entries)
+
+
+def _entry(row: Row, column: Column, trials: int, records: Records, printed: Sequence[Printed]) -> Entry:
+    found = {trial: _lookup(row, column, trial, records) for trial in range(trials)}
+    accuracies = {t: 100 * (r.scores["accuracy"] or 0.0) for t, r in found.items() if r and r.status == "done"}
+    reasons = {t: r.reason for t, r in found.items() if r and r.status != "done"}
+    planned = row.rule != "oracle"  # the best setting in hindsight is fitted only where a trial tuned itself
+    reasons |= {t: "not run yet" for t, r in found.items() if r is None and planned}
+    return Entry(accuracies, reasons, find_printed(printed, row.paper, column))
+
+
+def _lookup(row: Row, column: Column, trial: int, records: Records) -> Record | None:
+    cell = Cell(row.method(column.noise), *column, trial)
+    if get_method(cell.method).settings is None:
+        return records.get(cell)
+    tuning = records.get(tuning_of(cell))
+    if tuning is not None and tuning.status != "done":
+        return tuning
+    if row.rule == "oracle" and tuning_of(cell).trial != trial:
+        return None
+    return records.get(decide(cell, records, hindsight=row.rule == "oracle"))
+
+
+def find_printed(printed: Sequence[Printed], method: str, column: Column) -> Printed | None:
+    """The paper's figure for one of its methods in a column."""
+    kind, features = parse(column.noise.features)
+    rate = parse(column.noise.labels)[1].get("rate")
+    place = method, column.dataset, kind, features.get("sigma"), rate
+    return next((p for p in printed if (p.method, p.dataset, p.noise, p.sigma, p.rate) == place), None)

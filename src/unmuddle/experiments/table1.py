@@ -1,0 +1,91 @@
+"""Table 1 of the paper: four datasets, two kinds of feature noise at three levels, two readings of label noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from unmuddle.errors import InvalidParameterError
+from unmuddle.experiments.campaign import Records
+from unmuddle.experiments.methods import METHODS
+from unmuddle.experiments.paper import printed
+from unmuddle.experiments.plan import Block, Noise, Plan
+from unmuddle.experiments.table import Column, Row, Table, collect
+
+DATASETS, QUICK_DATASETS = ("glass", "wine", "waveform", "cnae9"), ("wine", "waveform:1000")
+TRIALS, QUICK_TRIALS = 5, 2
+FEATURE_NOISES, LEVELS = ("gaussian", "laplacian"), ((0.2, 0.3), (0.2, 0.6), (0.5, 0.6))
+
+BY_NOISE = {"gaussian": "flr-frobenius", "laplacian": "flr-l1"}
+"""The paper's norm for each kind of feature noise."""
+
+ROWS = (
+    Row("unmuddle", "unmuddle, default"),
+    Row("flr-told", "FLR as printed, told the kind of noise", BY_NOISE, "told", "FLR"),
+    Row("flr-l1", "FLR as printed, l1 under both"),
+    Row("flr-oracle", "FLR as printed, told, best setting in hindsight", BY_NOISE, "oracle"),
+    Row("logistic", "logistic regression"),
+    Row("ridge", "ridge classifier"),
+    Row("forest", "random forest"),
+    Row("cleanlab", "cleanlab round logistic regression"),
+    Row("rpca-cleanlab", "RPCA, then cleanlab"),
+    Row("clip-pca4-cleanlab", "clip, PCA(4), then cleanlab"),
+    Row("clip-pca80-cleanlab", "clip, PCA(80 %), then cleanlab"),
+)
+
+
+@dataclass(frozen=True)
+class Table1:
+    """What of Table 1 is to be made."""
+
+    label_noise: str = "uniform"
+    rows: tuple[Row, ...] = ROWS
+    datasets: tuple[str, ...] = DATASETS
+    trials: int = TRIALS
+
+    @property
+    def name(self) -> str:
+        """The beginning of the names of its files."""
+        return f"table1-{self.label_noise}"
+
+    @property
+    def noises(self) -> tuple[Noise, ...]:
+        """Two kinds of feature noise at three levels."""
+        return tuple(
+            Noise(f"{kind}(sigma={sigma})", f"{self.label_noise}(rate={rate})")
+            for kind in FEATURE_NOISES
+            for sigma, rate in LEVELS
+        )
+
+    @property
+    def plan(self) -> Plan:
+        """What has to be run for it."""
+        oracle = tuple(
+            dict.fromkeys(method for row in self.rows if row.rule == "oracle" for method in row.methods.values())
+        )
+        blocks = tuple(
+            Block(tuple(dict.fromkeys(row.method(noise) for row in self.rows)), (dataset,), (noise,), self.trials)
+            for dataset in self.datasets
+            for noise in self.noises
+        )
+        return Plan(self.name, blocks, oracle)
+
+    def collect(self, records: Records) -> Table:
+        """The table as far as the records go."""
+        columns = [Column(dataset, noise) for dataset in self.datasets for noise in self.noises]
+        return collect(self.rows, columns, self.trials, records, printed(1))
+
+
+BUILT_IN = frozenset(METHODS)
+
+
+def choose_rows(names: Sequence[str] = ()) -> tuple[Row, ...]:
+    """Rows by name, those of the table or any registered method; none is the table with all methods of plug-ins."""
+    added = tuple(Row(name, METHODS[name].title) for name in METHODS if name not in BUILT_IN)
+    if not names:
+        return ROWS + added
+    known = {row.name: row for row in (Row("flr-frobenius", "FLR as printed, squared Frobenius"), *ROWS, *added)}
+    for name in names:
+        if name not in known:
+            raise InvalidParameterError(f"methods must be among {', '.join(known)}; got {name!r}.")
+    return tuple(known[name] for name in dict.fromkeys(names))

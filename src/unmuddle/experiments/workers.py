@@ -1,0 +1,130 @@
+"""Processes that run cells, each with one thread, and what to do when one of them dies."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+from threadpoolctl import threadpool_limits
+
+from unmuddle.errors import UnmuddleError
+from unmuddle.experiments.methods import load_plugin
+from unmuddle.experiments.plan import Cell
+from unmuddle.experiments.run import Record, run_cell
+
+READY = "ready"
+
+
+class Worker:
+    """A process, the line to it, and the cell that it is busy with."""
+
+    def __init__(self, plugins: Sequence[Path]) -> None:
+        context = multiprocessing.get_context("spawn")  # forking a process that has threads may hang
+        self.line, theirs = context.Pipe()
+        self.process: BaseProcess = context.Process(target=_work, args=(theirs, tuple(plugins)), daemon=True)
+        self.process.start()
+        theirs.close()  # so that the end of the process is the end of the line
+        self.cell: Cell | None = None
+        self.ready = self.dead = False
+
+    def start(self, cell: Cell) -> None:
+        """Hand over a cell."""
+        self.cell = cell
+        with suppress(BrokenPipeError):  # a process that died between two cells shows when it is waited for
+            self.line.send(cell)
+
+    def collect(self) -> Record | None:
+        """The record of the cell, a failure where the process died over it, None when there was no cell."""
+        try:
+            answer = self.line.recv()
+        except (EOFError, ConnectionError):
+            return self._mourn()
+        if answer == READY:
+            self.ready = True
+            return None
+        self.cell = None
+        return answer  # type: ignore[no-any-return]
+
+    def _mourn(self) -> Record | None:
+        self.process.join()
+        self.dead, ending = True, f"exit code {self.process.exitcode}"
+        if not self.ready:
+            raise UnmuddleError(
+                f"a worker process could not start ({ending}); a script that runs experiments must do so under "
+                "`if __name__ == '__main__':`."
+            )
+        if self.cell is None:
+            return None
+        return Record(self.cell, "failed", reason=f"the process died ({ending}), perhaps for want of memory")
+
+
+class Workers:
+    """So many processes, replaced when they die."""
+
+    def __init__(self, n: int, plugins: Sequence[Path]) -> None:
+        self._plugins = plugins
+        self._workers = [Worker(plugins) for _ in range(n)]
+
+    @property
+    def running(self) -> set[Cell]:
+        """What is being worked on."""
+        return {worker.cell for worker in self._workers if worker.cell is not None}
+
+    @property
+    def idle(self) -> list[Worker]:
+        """Who waits for a cell."""
+        return [worker for worker in self._workers if worker.cell is None]
+
+    def wait(self) -> Iterator[Record]:
+        """Wait until something is finished and hand over the records."""
+        lines: dict[object, Worker] = {worker.line: worker for worker in self._workers}
+        for line in wait(list(lines)):  # type: ignore[arg-type]
+            worker = lines[line]
+            record = worker.collect()
+            if worker.dead:
+                self._workers[self._workers.index(worker)] = Worker(self._plugins)
+            if record is not None:
+                yield record
+
+    def stop(self) -> None:
+        """End all processes, finished or not."""
+        for worker in self._workers:
+            worker.process.terminate()
+        for worker in self._workers:
+            worker.process.join()
+            worker.line.close()
+
+
+@contextmanager
+def start_workers(n: int, plugins: Sequence[Path] = ()) -> Iterator[Workers]:
+    """Processes that end with the block, however it ends."""
+    workers = Workers(n, plugins)
+    try:
+        yield workers
+    finally:
+        workers.stop()
+
+
+def _work(line: Connection, plugins: tuple[Path, ...]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends us
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+    for plugin in plugins:
+        load_plugin(plugin)
+    with threadpool_limits(1), suppress(EOFError, BrokenPipeError):
+        line.send(READY)
+        while True:
+            line.send(run_cell(line.recv()))
+
+
+def _die_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
