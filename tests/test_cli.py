@@ -42,3 +42,35 @@ def test_a_bad_option_is_refused_by_name():
     result = run("demo", "--label-noise", "1.5")
     assert result.exit_code == 2
     assert "--label-noise" in result.output
+
+
+def test_the_list_of_datasets_has_licence_and_place():
+    result = run("datasets")
+    assert result.exit_code == 0
+    for words in ("wine", "glass", "cnae9", "waveform", "cifar10n", "CC BY 4.0", "embedded"):
+        assert words in result.output
+
+
+def test_a_data_folder_that_is_not_there_is_said_in_the_list(monkeypatch):
+    monkeypatch.setenv("UNMUDDLE_DATA", "/nowhere/at/all")
+    result = run("datasets")
+    assert result.exit_code == 0
+    assert "/nowhere/at/all" in result.output.replace("\n", "").replace("│", "").replace(" ", "")
+
+
+def test_an_output_folder_under_a_file_is_refused_in_one_line(tmp_path):
+    (tmp_path / "file").write_text("")
+    result = run("reproduce", "table1", "--quick", "--out", str(tmp_path / "file" / "out"))
+    assert result.exit_code == 1
+    assert result.output.startswith("Error: cannot write")
+    assert "choose another folder" in result.output
+
+
+def test_unknown_methods_and_noises_are_refused_by_name(tmp_path):
+    result = run("reproduce", "table1", "--methods", "magic", "--out", str(tmp_path))
+    assert result.exit_code == 1
+    assert "got 'magic'" in result.output
+    result = run("reproduce", "table1", "--noise", "loud", "--out", str(tmp_path))
+    assert result.exit_code == 2
+    assert "--noise" in result.output
+    assert not any(tmp_path.iterdir())

@@ -68,7 +68,10 @@ class Block:
 
 @dataclass(frozen=True)
 class Plan:
-    """Blocks of cells in the order in which they are run; ``hindsight`` names methods to fit at their best setting too."""
+    """Blocks of cells in the order in which they are run.
+
+    ``hindsight`` names methods to be fitted at the setting that is best in hindsight too.
+    """
 
     name: str
     blocks: tuple[Block, ...]

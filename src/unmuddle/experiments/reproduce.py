@@ -20,13 +20,13 @@ MEANING = {
 
 NOTES = (
     "80 % of the rows are drawn to train on and spoiled, the rest is the clean test. Columns are standardised by the "
-    "clean training rows before noise is added (CNAE-9: divided by the standard deviation, not centred), for all "
-    "methods alike; none scales again.",
+    "clean training rows before noise is added (CNAE-9: divided by the standard deviation, not centred), the same for "
+    "all methods; none scales again.",
     "Linear models choose among nine strengths by five-fold accuracy on noisy labels, the forest among five leaf sizes "
-    "by noisy out-of-bag accuracy. FLR as printed chooses among nine settings of its lambdas by accuracy on noisy labels "
-    "of one half after fitting the other; on CNAE-9, where a fit takes most of a minute, in the first trial only, for "
-    "all trials. The row in hindsight takes the setting of those nine whose fit was best on the clean test (CNAE-9: "
-    "first trial only).",
+    "by noisy out-of-bag accuracy. FLR as printed chooses among nine settings of its lambdas by accuracy on noisy "
+    "labels of one half after fitting the other; on CNAE-9, where a fit takes most of a minute, in the first trial "
+    "only, for all trials. The row in hindsight takes that of the nine whose fit to the half was best on the clean "
+    "test (CNAE-9: first trial only).",
     "RPCA is inductive: new rows are replaced by their closest point in the row space of the recovered training rows. "
     "How the paper's authors split, scaled and tuned is not known.",
 )

@@ -71,7 +71,7 @@ def heading(column: Column) -> str:
     'wine (0.2, 0.3)'
     """
     numbers = [*parse(column.noise.features)[1].values(), *parse(column.noise.labels)[1].values()]
-    return f"{column.dataset} ({', '.join(f'{number:g}' for number in numbers)})"
+    return f"{column.dataset} ({', '.join(f'{level:g}' for level in numbers)})" if numbers else column.dataset
 
 
 def write_all(folder: Path, page: Page, plan: Plan, records: Records) -> list[Path]:

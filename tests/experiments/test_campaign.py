@@ -1,0 +1,220 @@
+"""Campaigns from end to end, with a method and a dataset that each came in one file."""
+
+import csv
+import errno
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from unmuddle.errors import InvalidParameterError, MissingExtraError, OutputError, UnmuddleError
+from unmuddle.experiments import methods
+from unmuddle.experiments.campaign import Progress, conduct, tuning_of, wanted
+from unmuddle.experiments.methods import load_plugin
+from unmuddle.experiments.plan import Block, Cell, Noise, Plan
+from unmuddle.experiments.reproduce import make_table1
+from unmuddle.experiments.run import Record, Trial, run_cell
+from unmuddle.experiments.store import open_store, read_store
+from unmuddle.experiments.table1 import ROWS, Table1, choose_rows
+
+PLUGINS = tuple(Path(__file__).with_name(f"plugin_{name}.py") for name in ("method", "dataset"))
+NOISE = Noise("gaussian(sigma=0.2)", "uniform(rate=0.3)")
+
+
+@pytest.fixture(autouse=True)
+def _plugins():
+    for path in PLUGINS:
+        load_plugin(path)
+
+
+def make(folder, *names, jobs=1, trials=2, **options):
+    table1 = Table1(rows=choose_rows(names), datasets=("blobs",), trials=trials)
+    make_table1(table1, folder, "unmuddle reproduce table1", jobs, lambda progress: None, PLUGINS, **options)
+    return table1
+
+
+def contents(folder):
+    return {p.name: p.read_bytes() for p in folder.glob("table1*") if "times" not in p.name}
+
+
+def lines(folder, name):
+    with (folder / name).open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_a_method_and_a_dataset_of_one_file_each_give_a_table_like_any_other(tmp_path):
+    make(tmp_path, "nearest", "majority", "logistic")
+    found = {(line["row"], line["features"], line["labels"]): line for line in lines(tmp_path, "table1-uniform.csv")}
+    assert len(found) == 3 * 6
+    # three blobs of 30: the most frequent label is right for about a third, class means for nearly all
+    assert all(float(line["mean"]) < 60 for (row, *_), line in found.items() if row == "majority")
+    assert float(found["nearest", "gaussian(sigma=0.2)", "uniform(rate=0.3)"]["mean"]) > 80
+    assert "most frequent label" in (tmp_path / "table1-uniform.html").read_text()
+    assert "nearest class mean" in (tmp_path / "table1-uniform.md").read_text()
+
+
+def test_one_worker_or_two_and_twice_the_same_plan_give_the_same_bytes(tmp_path):
+    for folder, jobs in (("one", 1), ("two", 2), ("again", 2)):
+        make(tmp_path / folder, "nearest", "majority", "broken", "logistic", jobs=jobs)
+    assert contents(tmp_path / "one") == contents(tmp_path / "two") == contents(tmp_path / "again")
+    assert len(contents(tmp_path / "one")) == 5
+
+
+def test_a_second_run_repeats_no_finished_cell_and_writes_lost_files_again(tmp_path):
+    make(tmp_path, "nearest", "majority")
+    before, store = contents(tmp_path), (tmp_path / "cells.jsonl").read_bytes()
+    for path in tmp_path.glob("table1*"):
+        path.unlink()
+    make(tmp_path, "nearest", "majority")
+    assert (tmp_path / "cells.jsonl").read_bytes() == store
+    assert contents(tmp_path) == before
+
+
+def test_a_row_added_later_leaves_the_others_as_they_were(tmp_path):
+    make(tmp_path, "nearest")
+    before = [line for line in lines(tmp_path, "table1-uniform-scores.csv") if line["method"] == "nearest"]
+    make(tmp_path, "majority", "nearest")
+    after = [line for line in lines(tmp_path, "table1-uniform-scores.csv") if line["method"] == "nearest"]
+    assert sorted(map(str, before)) == sorted(map(str, after))
+
+
+def test_failures_deaths_and_missing_packages_are_rows_with_their_reason(tmp_path):
+    make(tmp_path, "majority", "broken", "deadly", "lacking", jobs=2, trials=1)
+    reasons = {
+        line["method"]: (line["status"], line["reason"]) for line in lines(tmp_path, "table1-uniform-scores.csv")
+    }
+    assert reasons["majority"] == ("done", "")
+    assert reasons["broken"] == ("failed", "ValueError: no | luck\ntoday")
+    assert reasons["deadly"][0] == "failed"
+    assert "the process died (exit code 17)" in reasons["deadly"][1]
+    assert reasons["lacking"][0] == "missing"
+    assert "pip install 'unmuddle[experiments]'" in reasons["lacking"][1]
+    page = (tmp_path / "table1-uniform.md").read_text()
+    assert r"ValueError: no \| luck today" in page
+    table = {line["row"]: line for line in lines(tmp_path, "table1-uniform.csv")}
+    assert table["broken"]["missing"] == "1"
+    assert table["broken"]["mark"] == ""
+
+
+def test_failed_cells_run_again_when_asked_and_missing_ones_always(tmp_path):
+    make(tmp_path, "broken", "lacking", trials=1)
+    n_lines = len((tmp_path / "cells.jsonl").read_bytes().splitlines())
+    make(tmp_path, "broken", "lacking", trials=1)
+    assert len((tmp_path / "cells.jsonl").read_bytes().splitlines()) == n_lines + 6
+    make(tmp_path, "broken", "lacking", trials=1, retry=True)
+    assert len((tmp_path / "cells.jsonl").read_bytes().splitlines()) == n_lines + 6 + 12
+
+
+def test_a_tuned_method_takes_the_setting_that_did_best_on_noisy_labels(tmp_path):
+    make(tmp_path, "nearest", trials=1)
+    records = read_store(tmp_path / "cells.jsonl")
+    fits = [cell for cell in records if cell.setting != "tune"]
+    assert len(fits) == 6
+    for cell in fits:
+        noisy = [trial.noisy for trial in records[tuning_of(cell)].tuning]
+        assert noisy[int(cell.setting)] == max(noisy)
+
+
+def test_what_is_best_in_hindsight_never_decides_a_ranked_row():
+    settings = {"alpha": 1}, {"alpha": 2}
+    record = Record(Cell("nearest", "blobs", NOISE, 0, "tune"), "done", tuning=(
+        Trial(settings[0], noisy=0.5, hindsight=0.1), Trial(settings[1], noisy=0.4, hindsight=0.9),
+    ))  # fmt: skip
+    assert record.best() == 0
+    assert record.best(hindsight=True) == 1
+
+
+def test_a_method_tuned_once_uses_the_choice_of_the_first_trial_and_hindsight_there_alone():
+    plan = Plan("plan", (Block(("flr-l1",), ("cnae9", "wine"), (NOISE,), 2),), hindsight=("flr-l1",))
+    tuned = {
+        Cell("flr-l1", dataset, NOISE, trial, "tune"): Record(
+            Cell("flr-l1", dataset, NOISE, trial, "tune"),
+            "done",
+            tuning=(Trial({}, 0.2, 0.9), Trial({}, 0.5, 0.1)),
+        )
+        for dataset, trial in (("cnae9", 0), ("wine", 0), ("wine", 1))
+    }
+    found = [(cell.dataset, cell.trial, cell.setting) for cell in wanted(plan, tuned)]
+    assert found == [
+        ("cnae9", 0, "tune"), ("cnae9", 0, "1"), ("cnae9", 0, "0"), ("cnae9", 1, "1"),
+        ("wine", 0, "tune"), ("wine", 0, "1"), ("wine", 0, "0"),
+        ("wine", 1, "tune"), ("wine", 1, "1"), ("wine", 1, "0"),
+    ]  # fmt: skip
+
+
+def test_progress_counts_up_to_all_cells_and_gives_the_time_left(tmp_path):
+    seen: list[Progress] = []
+    plan = Plan("plan", (Block(("nearest", "majority"), ("blobs",), (NOISE,), 2),))
+    with open_store(tmp_path / "cells.jsonl") as store:
+        conduct(plan, store, 1, seen.append, PLUGINS)
+    assert [progress.done for progress in seen] == list(range(7))
+    assert {progress.total for progress in seen} == {6}
+    assert seen[0].seconds_left is None
+    assert seen[-1].seconds_left == 0
+    assert seen[-1].all_known
+
+
+def test_a_full_disk_ends_the_run_with_its_reason_and_keeps_what_was_finished(tmp_path, monkeypatch):
+    table1 = Table1(rows=choose_rows(["majority"]), datasets=("blobs",), trials=2)
+    write, calls = os.write, []
+
+    def full_after_five(handle, content):
+        if b'"cell"' in content:
+            calls.append(content)
+            if len(calls) > 5:
+                raise OSError(errno.ENOSPC, "No space left on device")
+        return write(handle, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full_after_five)
+        with pytest.raises(OutputError, match="No space left on device; free some space and run again"):
+            make_table1(table1, tmp_path, "", 1, lambda progress: None, PLUGINS)
+    assert len(read_store(tmp_path / "cells.jsonl")) == 5
+    make_table1(table1, tmp_path, "", 1, lambda progress: None, PLUGINS)
+    make_table1(table1, tmp_path / "whole", "", 1, lambda progress: None, PLUGINS)
+    assert contents(tmp_path) == contents(tmp_path / "whole")
+
+
+def test_a_worker_that_cannot_start_is_an_error_and_not_a_failed_cell(tmp_path):
+    gone = tmp_path / "gone.py"
+    plan = Plan("plan", (Block(("majority",), ("blobs",), (NOISE,), 1),))
+    with open_store(tmp_path / "cells.jsonl") as store, pytest.raises(UnmuddleError, match="could not start"):
+        conduct(plan, store, 1, lambda progress: None, [gone])
+    assert read_store(tmp_path / "cells.jsonl") == {}
+
+
+def test_a_taken_name_is_refused_and_the_same_file_twice_is_not():
+    with pytest.raises(InvalidParameterError, match="method name 'logistic' is taken"):
+        methods.method("logistic", "another")(lambda task: None)
+    load_plugin(PLUGINS[0])
+
+
+def test_unknown_names_are_refused_with_those_there_are(tmp_path):
+    with pytest.raises(InvalidParameterError, match=r"methods must be among .*unmuddle.*logistic.*; got 'magic'"):
+        choose_rows(["magic"])
+    with pytest.raises(InvalidParameterError, match="must be a Python file"):
+        load_plugin(tmp_path / "nothing.py")
+
+
+def test_a_dataset_that_is_not_there_is_a_missing_row_that_says_so():
+    record = run_cell(Cell("majority", "no-such-data", NOISE, 0))
+    assert record.status == "missing"
+    assert "no-such-data" in record.reason
+
+
+def test_cleanlab_not_installed_names_the_extra(monkeypatch):
+    find = methods.importlib.util.find_spec
+    monkeypatch.setattr(methods.importlib.util, "find_spec", lambda name: None if name == "cleanlab" else find(name))
+    with pytest.raises(MissingExtraError, match=r"pip install 'unmuddle\[experiments\]'"):
+        methods.get_method("cleanlab").check_installed()
+
+
+@pytest.mark.parametrize("name", [row.name for row in ROWS if not row.methods and row.name != "flr-l1"])
+def test_every_method_of_the_table_learns_easy_blobs(name):
+    if methods.get_method(name).requires:
+        pytest.importorskip(methods.get_method(name).requires)
+    record = run_cell(Cell(name, "blobs", Noise("none", "uniform(rate=0.2)"), 0))
+    assert record.reason == ""
+    assert record.scores["accuracy"] > 0.85  # the blobs do not overlap
+    assert re.fullmatch(r"\d+\.\d+(e-\d+)?", str(record.seconds))
