@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,14 +21,7 @@ from unmuddle.errors import UnmuddleError
 from unmuddle.experiments import campaign
 from unmuddle.experiments.methods import load_plugin
 from unmuddle.experiments.reproduce import make_table1
-from unmuddle.experiments.table1 import (
-    DATASETS,
-    QUICK_DATASETS,
-    QUICK_TRIALS,
-    TRIALS,
-    Table1,
-    choose_rows,
-)
+from unmuddle.experiments.table1 import DATASETS, QUICK_TRIALS, TRIALS, Table1, choose_rows, quick_datasets
 
 app = typer.Typer(
     name="unmuddle",
@@ -91,7 +85,8 @@ def list_datasets() -> None:
     Files are looked for in the folder that UNMUDDLE_DATA names, then in the cache; the rest is downloaded when used.
     """
     table = Table()
-    for title in ("name", "rows x columns, classes", "licence", "where"):
+    table.add_column("name", no_wrap=True)
+    for title in ("rows x columns, classes", "licence", "where"):
         table.add_column(title, overflow="fold")
     for entry in datasets.available():
         table.add_row(entry.name, entry.shape, entry.licence, entry.where())
@@ -126,7 +121,7 @@ def reproduce(
     only: Annotated[str, typer.Option("--datasets", help="Datasets, separated by commas.")] = "",
     trials: Annotated[int, typer.Option(min=0, help="Trials; 0 is 5, or 2 with --quick.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder for the store and the tables.")] = Path("results"),
-    jobs: Annotated[int, typer.Option(min=1, help="Processes, of one thread each.")] = 2,
+    jobs: Annotated[int, typer.Option(min=0, help="Processes, of one thread each; 0 is one for each core.")] = 0,
     plugin: Annotated[
         list[Path] | None, typer.Option(help="Python file that adds methods or datasets; may be repeated.")
     ] = None,
@@ -145,7 +140,7 @@ def reproduce(
         table1 = Table1(
             str(noise.value),
             choose_rows(_names(methods)),
-            tuple(_names(only)) or (_quick_datasets() if quick else DATASETS),
+            tuple(_names(only)) or (quick_datasets() if quick else DATASETS),
             trials or (QUICK_TRIALS if quick else TRIALS),
         )
         with progress_bar() as on_progress:
@@ -153,7 +148,7 @@ def reproduce(
                 table1,
                 out,
                 _command(what, noise, quick, methods, only, trials),
-                jobs,
+                jobs or os.cpu_count() or 1,
                 on_progress,
                 plugins,
                 retry=retry_failed,
@@ -163,13 +158,6 @@ def reproduce(
 
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _quick_datasets() -> tuple[str, ...]:
-    """The generator stands in for the Waveform file where that is not at hand."""
-    places = {entry.name: entry.where() for entry in datasets.available()}
-    at_hand = not places["waveform"].startswith("missing")
-    return tuple(name if at_hand else name.replace("waveform", "waveform-generated") for name in QUICK_DATASETS)
 
 
 def _command(what: What, noise: LabelNoise, quick: bool, methods: str, only: str, trials: int) -> str:

@@ -14,8 +14,8 @@ from unmuddle.experiments.write import Page, write_all
 STORE = "cells.jsonl"
 
 MEANING = {
-    "uniform": "`rate` of the training rows, exactly, are picked and their labels drawn anew over all classes",
-    "flip": "`rate` of the training rows, exactly, are picked and each label moved to another class",
+    "uniform": "a share (the rate) of the training rows, exactly, is picked and their labels drawn anew over all classes",
+    "flip": "a share (the rate) of the training rows, exactly, is picked and each label moved to another class",
 }
 
 NOTES = (
@@ -51,6 +51,6 @@ def make_table1(
             table=table1.collect(store.records),
             printed=printed(1),
             ours=table1.rows[0],
-            notes=(f"Label noise `{table1.label_noise}`: {MEANING[table1.label_noise]}.", *NOTES),
+            notes=(f"Label noise, {table1.label_noise}: {MEANING[table1.label_noise]}.", *NOTES),
         )
         return write_all(folder, page, table1.plan, store.records)
