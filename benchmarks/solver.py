@@ -22,6 +22,7 @@ import skpcp
 from scipy import linalg
 from threadpoolctl import threadpool_limits
 
+from benchmarks import transcription
 from benchmarks.problems import low_rank_problem, random_problem
 from unmuddle import FLRClassifier, flr_path
 from unmuddle.core import paper
@@ -63,10 +64,10 @@ def show(name: str, value: float) -> None:
 
 def report_speed(problem: Problem, full: bool) -> None:
     low = with_beta(problem, LOW)
-    transcription, floor = transcription_seconds(problem), floor_seconds(problem.features)
+    plain, floor = transcription_seconds(problem), floor_seconds(problem.features)
     for suffix, case in (("", low), ("_default_lambdas", problem)):
         ours, single = seconds_per_iteration(case), seconds_per_iteration(in_single(case))
-        show(f"transcription_over_ours_per_iteration{suffix}", transcription / ours)
+        show(f"transcription_over_ours_per_iteration{suffix}", plain / ours)
         show(f"iteration_over_floor{suffix}", ours / floor)
         show(f"float32_over_float64_per_iteration{suffix}", single / ours)
         if full:
@@ -114,8 +115,8 @@ def seconds_per_iteration(problem: Problem) -> float:
 
 def transcription_seconds(problem: Problem) -> float:
     """One iteration of Algorithm 1 by a thin SVD and d x d systems."""
-    state = paper.step(problem, paper.initial_state(problem), 1.0)
-    return best_of(2, lambda: paper.step(problem, state, 1.0))
+    state = transcription.step(problem, paper.initial_state(problem), 1.0)
+    return best_of(2, lambda: transcription.step(problem, state, 1.0))
 
 
 def floor_seconds(X: np.ndarray) -> float:

@@ -14,7 +14,7 @@ from unmuddle.experiments.write import Page, write_all
 STORE = "cells.jsonl"
 
 MEANING = {
-    "uniform": "a share (the rate) of the training rows, exactly, is picked and their labels drawn anew over all classes",
+    "uniform": "a share (the rate) of the training rows, exactly, is picked and its labels drawn anew over all classes",
     "flip": "a share (the rate) of the training rows, exactly, is picked and each label moved to another class",
 }
 
