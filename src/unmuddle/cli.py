@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -134,37 +135,45 @@ def reproduce(
     Example: unmuddle reproduce table1 --quick --out results
     """
     plugins = tuple(plugin or ())
+    chosen = _names(methods), _names(only), trials
     with explained():
         for path in plugins:
             load_plugin(path)
         table1 = Table1(
             str(noise.value),
-            choose_rows(_names(methods)),
-            tuple(_names(only)) or (quick_datasets() if quick else DATASETS),
+            choose_rows(chosen[0]),
+            tuple(chosen[1]) or (quick_datasets() if quick else DATASETS),
             trials or (QUICK_TRIALS if quick else TRIALS),
+            suffix=("-quick" if quick else "") + ("-part" if any(chosen) else ""),
         )
+        command = _command(what, noise, quick, *chosen, plugins)
         with progress_bar() as on_progress:
-            written = make_table1(
-                table1,
-                out,
-                _command(what, noise, quick, methods, only, trials),
-                jobs or os.cpu_count() or 1,
-                on_progress,
-                plugins,
-                retry=retry_failed,
+            made = make_table1(
+                table1, out, command, jobs or os.cpu_count() or 1, on_progress, plugins, retry=retry_failed
             )
-    Console().print("Written: " + ", ".join(str(path) for path in written), soft_wrap=True)
+    Console().print("Written: " + ", ".join(map(str, made.files)), soft_wrap=True)
+    if made.failed:
+        Console(stderr=True).print(f"{made.failed} cells have no result; the first: {made.reason}", soft_wrap=True)
 
 
 def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+    return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 
-def _command(what: What, noise: LabelNoise, quick: bool, methods: str, only: str, trials: int) -> str:
+def _command(
+    what: What,
+    noise: LabelNoise,
+    quick: bool,
+    methods: list[str],
+    only: list[str],
+    trials: int,
+    plugins: Sequence[Path],
+) -> str:
     """The command that makes the same table, wherever and by however many processes."""
-    options = {"--methods": methods, "--datasets": only, "--trials": trials}
-    words = [f"{name} {value}" for name, value in options.items() if value]
-    return " ".join(["unmuddle reproduce", what, "--noise", noise, *(["--quick"] if quick else []), *words])
+    words = ["unmuddle", "reproduce", what, "--noise", noise, *(["--quick"] if quick else [])]
+    for name, value in (("--methods", ",".join(methods)), ("--datasets", ",".join(only)), ("--trials", trials or "")):
+        words += [name, str(value)] if value else []
+    return shlex.join([*words, *(f"--plugin={path.name}" for path in plugins)])
 
 
 @contextmanager

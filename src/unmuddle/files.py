@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 import os
-import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from unmuddle.errors import OutputError
@@ -19,19 +20,25 @@ def write_whole(path: Path, content: bytes) -> None:
     'all of it'
     """
     make_folder(path.parent)
-    temporary = None
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(handle, "wb") as stream:
+        _sweep(path)
+        with part.open("wb") as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
+        os.replace(part, path)
     except OSError as error:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
         raise OutputError.of(path, error) from error
+    finally:
+        with suppress(OSError):
+            part.unlink()
+
+
+def _sweep(path: Path) -> None:
+    """Remove what killed runs left of this file."""
+    for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        part.unlink(missing_ok=True)
 
 
 def make_folder(path: Path) -> None:
@@ -40,9 +47,3 @@ def make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError.of(path, error) from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -189,3 +189,13 @@ def test_large_matrices_are_thresholded_as_by_their_singular_value_decomposition
     expected = (U * np.maximum(s - step, 0)) @ Vt
     assert np.linalg.norm(found.matrix - expected, 2) <= 1e-12 * max(s[0], 1.0)
     assert found.singular_values.sum() == pytest.approx(np.maximum(s - step, 0).sum(), rel=1e-10, abs=1e-10)
+
+
+@pytest.mark.parametrize("size", [1e-170, 1e-30, 1e30, 1e160])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_large_matrices_of_any_size_and_precision_are_thresholded_without_a_warning(size, dtype):
+    matrix = (
+        np.random.default_rng(0).normal(size=(250, 210)) * min(size, 1e30 if dtype == np.float32 else np.inf)
+    ).astype(dtype)
+    found = prox.threshold_singular_values(matrix, 0.0)
+    assert np.abs(found.matrix - matrix).max() <= 30 * np.finfo(dtype).eps * np.abs(matrix).max() * np.sqrt(250)

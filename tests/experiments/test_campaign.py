@@ -4,12 +4,14 @@ import csv
 import errno
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from unmuddle.errors import InvalidParameterError, MissingExtraError, OutputError, UnmuddleError
-from unmuddle.experiments import methods
+from unmuddle.errors import DatasetError, InvalidParameterError, MissingExtraError, OutputError, UnmuddleError
+from unmuddle.experiments import methods, run
 from unmuddle.experiments.campaign import Progress, conduct, tuning_of, wanted
 from unmuddle.experiments.methods import load_plugin
 from unmuddle.experiments.plan import Block, Cell, Noise, Plan
@@ -31,7 +33,6 @@ def _plugins():
 def make(folder, *names, jobs=1, trials=2, **options):
     table1 = Table1(rows=choose_rows(names), datasets=("blobs",), trials=trials)
     make_table1(table1, folder, "unmuddle reproduce table1", jobs, lambda progress: None, PLUGINS, **options)
-    return table1
 
 
 def contents(folder):
@@ -54,11 +55,11 @@ def test_a_method_and_a_dataset_of_one_file_each_give_a_table_like_any_other(tmp
     assert "nearest class mean" in (tmp_path / "table1-uniform.md").read_text()
 
 
-def test_one_worker_or_two_and_twice_the_same_plan_give_the_same_bytes(tmp_path):
-    for folder, jobs in (("one", 1), ("two", 2), ("again", 2)):
-        make(tmp_path / folder, "nearest", "majority", "broken", "logistic", jobs=jobs)
-    assert contents(tmp_path / "one") == contents(tmp_path / "two") == contents(tmp_path / "again")
-    assert len(contents(tmp_path / "one")) == 5
+def test_one_worker_or_two_give_the_same_bytes_for_every_method(tmp_path):
+    for jobs in (1, 2):
+        make(tmp_path / str(jobs), *(row.name for row in ROWS), "nearest", "majority", "broken", jobs=jobs, trials=1)
+    assert contents(tmp_path / "1") == contents(tmp_path / "2")
+    assert len(contents(tmp_path / "1")) == 5
 
 
 def test_a_second_run_repeats_no_finished_cell_and_writes_lost_files_again(tmp_path):
@@ -116,30 +117,44 @@ def test_a_tuned_method_takes_the_setting_that_did_best_on_noisy_labels(tmp_path
         assert noisy[int(cell.setting)] == max(noisy)
 
 
-def test_what_is_best_in_hindsight_never_decides_a_ranked_row():
-    settings = {"alpha": 1}, {"alpha": 2}
-    record = Record(Cell("nearest", "blobs", NOISE, 0, "tune"), "done", tuning=(
-        Trial(settings[0], noisy=0.5, hindsight=0.1), Trial(settings[1], noisy=0.4, hindsight=0.9),
-    ))  # fmt: skip
-    assert record.best() == 0
-    assert record.best(hindsight=True) == 1
+def test_tuning_does_not_look_at_the_truth(monkeypatch):
+    cell = Cell("nearest", "blobs", NOISE, 0, "tune")
+    honest = run_cell(cell)
+    make = run.make_task
+
+    def with_garbage(cell, **options):
+        task, truth = make(cell, **options)
+        rng = np.random.default_rng(0)
+        wrong = rng.permutation(truth.y_test), rng.normal(size=truth.X_test.shape), rng.permutation(truth.y)
+        return task, replace(truth, y_test=wrong[0], X_test=wrong[1], y=wrong[2])
+
+    monkeypatch.setattr(run, "make_task", with_garbage)
+    assert run_cell(cell).tuning == honest.tuning
+    assert len(honest.tuning) == 2
 
 
-def test_a_method_tuned_once_uses_the_choice_of_the_first_trial_and_hindsight_there_alone():
+def test_the_row_in_hindsight_is_never_below_the_chosen_one(tmp_path):
+    make(tmp_path, "flr-told", "flr-oracle")
+    table = {(line["row"], line["features"], line["labels"]): line for line in lines(tmp_path, "table1-uniform.csv")}
+    for (row, *noise), line in table.items():
+        if row == "flr-told":
+            assert float(table["flr-oracle", *noise]["mean"]) >= float(line["mean"])
+    assert {line["mark"] for line in table.values()} == {""}  # neither is ranked
+
+
+def test_a_method_tuned_once_uses_the_choice_of_the_first_trial_and_has_no_hindsight():
     plan = Plan("plan", (Block(("flr-l1",), ("cnae9", "wine"), (NOISE,), 2),), hindsight=("flr-l1",))
     tuned = {
         Cell("flr-l1", dataset, NOISE, trial, "tune"): Record(
-            Cell("flr-l1", dataset, NOISE, trial, "tune"),
-            "done",
-            tuning=(Trial({}, 0.2, 0.9), Trial({}, 0.5, 0.1)),
+            Cell("flr-l1", dataset, NOISE, trial, "tune"), "done", tuning=(Trial({}, 0.2), Trial({}, 0.5))
         )
-        for dataset, trial in (("cnae9", 0), ("wine", 0), ("wine", 1))
+        for dataset, trial in (("cnae9", 0), ("wine", 0))
     }
     found = [(cell.dataset, cell.trial, cell.setting) for cell in wanted(plan, tuned)]
     assert found == [
-        ("cnae9", 0, "tune"), ("cnae9", 0, "1"), ("cnae9", 0, "0"), ("cnae9", 1, "1"),
+        ("cnae9", 0, "tune"), ("cnae9", 0, "1"), ("cnae9", 1, "1"),
         ("wine", 0, "tune"), ("wine", 0, "1"), ("wine", 0, "0"),
-        ("wine", 1, "tune"), ("wine", 1, "1"), ("wine", 1, "0"),
+        ("wine", 1, "tune"), ("wine", 1, "?"),
     ]  # fmt: skip
 
 
@@ -197,10 +212,35 @@ def test_unknown_names_are_refused_with_those_there_are(tmp_path):
         load_plugin(tmp_path / "nothing.py")
 
 
-def test_a_dataset_that_is_not_there_is_a_missing_row_that_says_so():
+def test_a_dataset_that_is_not_there_ends_the_run_before_it_begins_and_keeps_what_is_finished(tmp_path):
+    make(tmp_path, "majority")
+    before = (tmp_path / "cells.jsonl").read_bytes()
+    table1 = Table1(rows=choose_rows(["majority"]), datasets=("blobs", "no-such-data"), trials=2)
+    with pytest.raises(DatasetError, match="there is no dataset 'no-such-data'"):
+        make_table1(table1, tmp_path, "", 1, lambda progress: None, PLUGINS)
+    assert (tmp_path / "cells.jsonl").read_bytes() == before
+
+
+def test_a_dataset_that_vanishes_meanwhile_is_a_row_that_says_so():
     record = run_cell(Cell("majority", "no-such-data", NOISE, 0))
     assert record.status == "missing"
     assert "no-such-data" in record.reason
+
+
+def test_a_setting_that_is_not_plain_data_is_a_failed_row():
+    methods.method("odd", "odd settings", settings=lambda task: [{"size": np.int64(3)}])(lambda task, setting: None)
+    try:
+        record = run_cell(Cell("odd", "blobs", NOISE, 0, "tune"))
+    finally:
+        del methods.METHODS["odd"]
+    assert record.status == "failed"
+
+
+def test_a_plug_in_that_cannot_be_loaded_is_named_with_its_error(tmp_path):
+    path = tmp_path / "bad.py"
+    path.write_text("import a_package_that_is_not_there")
+    with pytest.raises(InvalidParameterError, match=r"plugin .*bad.py cannot be loaded: ModuleNotFoundError"):
+        load_plugin(path)
 
 
 def test_cleanlab_not_installed_names_the_extra(monkeypatch):

@@ -122,9 +122,12 @@ def test_a_read_only_disk_is_refused_before_anything_is_run(mount):
 
 
 @pytest.mark.slow
-def test_ctrl_c_says_how_to_go_on(tmp_path):
+@pytest.mark.parametrize("patience", [0.1, 0.5, 1.0, 2.0])
+def test_ctrl_c_says_how_to_go_on(tmp_path, patience):
     process = subprocess.Popen([*COMMAND, "--out", tmp_path], stderr=subprocess.PIPE, text=True, start_new_session=True)
-    time.sleep(6)
+    while not (tmp_path / "cells.jsonl").exists():  # the run begins with its store
+        time.sleep(0.02)
+    time.sleep(patience)
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130

@@ -12,7 +12,7 @@ from unmuddle.experiments import write
 from unmuddle.experiments.paper import printed
 from unmuddle.experiments.plan import Cell, Noise
 from unmuddle.experiments.run import Record
-from unmuddle.experiments.table import Column, Entry, Row, collect, differ
+from unmuddle.experiments.table import Column, Entry, Row, collect, differ, standard_error
 from unmuddle.experiments.write import Page, heading, number, render
 
 COLUMN = Column("wine", Noise("gaussian(sigma=0.2)", "uniform(rate=0.3)"))
@@ -59,16 +59,41 @@ def test_equals_share_a_mark():
 def test_comparisons_are_paired_t_tests_over_trials(table):
     first, second, third = (table[row, COLUMN] for row in ROWS[:3])
     assert differ(first, second)  # the same gap in every trial
-    oracle = stats.ttest_rel(ACCURACIES["logistic"], ACCURACIES["forest"]).pvalue < 0.05
-    assert differ(first, third) == oracle == False  # noqa: E712
+    assert not differ(first, third)
     assert not differ(first, first)
     assert not differ(Entry({0: 1.0}, {}), Entry({0: 99.0}, {}))  # one trial tells nothing
 
 
+@pytest.mark.parametrize("scale", [0.5, 1.0, 1.4, 1.6, 3.0])
+def test_the_standard_error_is_that_of_overlapping_splits(scale):
+    gaps = scale * np.array([1.0, 2.0, 3.0, 4.0, 5.0]) - scale * 0.4
+    plain = stats.ttest_1samp(gaps, 0.0).statistic
+    corrected = plain * np.sqrt((1 / 5) / (1 / 5 + 20 / 80))  # five trials, 20 % tested, 80 % trained on
+    expected = 2 * stats.t.sf(corrected, 4) < 0.05
+    zeros = Entry(dict.fromkeys(range(5), 0.0), {})
+    assert differ(Entry(dict(enumerate(gaps)), {}), zeros) == expected
+    assert standard_error(gaps) == pytest.approx(gaps.mean() / corrected)
+
+
 def test_differences_that_are_real_are_found_where_unpaired_ones_would_drown():
-    gap = Entry(dict(enumerate([10.0, 50.0, 90.0])), {}), Entry(dict(enumerate([11.0, 51.1, 91.2])), {})
-    assert differ(*gap)
-    assert stats.ttest_ind([10.0, 50.0, 90.0], [11.0, 51.1, 91.2]).pvalue > 0.9
+    first, second = [10.0, 50.0, 90.0, 20.0], [11.0, 51.1, 91.2, 21.1]
+    assert differ(Entry(dict(enumerate(first)), {}), Entry(dict(enumerate(second)), {}))
+    assert stats.ttest_ind(first, second).pvalue > 0.9
+
+
+def test_two_trials_tell_nothing():
+    assert not differ(Entry({0: 10.0, 1: 10.0}, {}), Entry({0: 90.0, 1: 90.1}, {}))
+
+
+def test_the_order_of_trials_does_not_decide_between_equals():
+    orders = [0.1, 0.2, 0.3, 0.7, 0.6], [0.7, 0.6, 0.3, 0.2, 0.1]
+    records = {
+        Cell(row.name, *COLUMN, trial): Record(Cell(row.name, *COLUMN, trial), "done", {"accuracy": value})
+        for row, values in zip(ROWS[:2], orders, strict=True)
+        for trial, value in enumerate(values)
+    }
+    table = collect(ROWS[:2], [COLUMN], 5, records)
+    assert [table.mark(row, COLUMN) for row in ROWS[:2]] == ["best", "best"]
 
 
 def test_a_standing_counts_columns_and_averages_gaps(table):
@@ -81,7 +106,19 @@ def test_a_standing_counts_columns_and_averages_gaps(table):
 
 
 def page(table):
-    return Page("Title & co", "unmuddle <x>", table, printed(1), ROWS[0], ["a < b"])
+    records = [
+        Record(Cell("logistic", *COLUMN, 0), "done", warned=("CollapsedWarning",), versions="numpy 1"),
+        Record(Cell("logistic", *COLUMN, 1), "done", warned=("CollapsedWarning",), versions="numpy 2"),
+        Record(Cell("ridge", *COLUMN, 1), "failed", reason="so"),
+    ]
+    return Page("Title & co", "unmuddle <x>", table, printed(1), ROWS[0], ["a < b"], records)
+
+
+def test_warnings_of_fits_are_counted_and_versions_named(table):
+    text = render("table.md", page(table))
+    assert "| logistic | 2 | CollapsedWarning 2 |" in text
+    assert "| ridge |" not in text.partition("What fits warned of")[2]
+    assert "Made with numpy 1; numpy 2." in text
 
 
 def test_the_papers_figure_stands_beside_ours_with_the_difference(table):

@@ -96,7 +96,7 @@ def threshold_singular_values(matrix: Array, step: float) -> Thresholded:
     array([[2., 1.],
            [1., 1.]])
     """
-    if min(matrix.shape) < LARGE:
+    if min(matrix.shape) < LARGE or not _squares_well(matrix):
         U, s, Vt = np.linalg.svd(matrix, full_matrices=False)
         kept = s > step
         return Thresholded((U[:, kept] * (s[kept] - step)) @ Vt[kept], s[kept] - step)
@@ -106,6 +106,11 @@ def threshold_singular_values(matrix: Array, step: float) -> Thresholded:
     s, V = _right_singular(matrix, step)
     kept = s > step
     return Thresholded((matrix @ V[:, kept] * (1.0 - step / s[kept])) @ V[:, kept].T, s[kept] - step)
+
+
+def _squares_well(matrix: Array) -> bool:
+    """Whether a Gram matrix loses only what is made up for: double precision, and no entry too large or too small."""
+    return matrix.dtype == np.float64 and bool(1e-100 < np.abs(matrix).max() < 1e100)
 
 
 def _right_singular(matrix: Array, step: float) -> tuple[Array, Array]:

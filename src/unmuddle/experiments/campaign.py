@@ -11,6 +11,7 @@ from unmuddle.experiments.methods import get_method
 from unmuddle.experiments.plan import Cell, Plan
 from unmuddle.experiments.run import TUNE, Record
 from unmuddle.experiments.store import Store
+from unmuddle.experiments.task import load
 from unmuddle.experiments.workers import Workers, start_workers
 
 Records = Mapping[Cell, Record]
@@ -43,7 +44,10 @@ def conduct(
     if retry:
         settled = {cell for cell in settled if store.records[cell].status == "done"}
     on_progress(measure(plan, store.records, settled, jobs))
-    if not any(ready(plan, store.records, settled)):
+    to_run = list(ready(plan, store.records, settled))
+    for dataset in dict.fromkeys(cell.dataset for cell in to_run):
+        load(dataset)  # once, and here: what is missing or damaged is said before anything is run
+    if not to_run:
         return
     with start_workers(jobs, plugins) as workers:
         while _assign(plan, store, settled, workers):
@@ -69,16 +73,17 @@ def wanted(plan: Plan, records: Records) -> list[Cell]:
 
 def unfold(cell: Cell, records: Records, *, hindsight: bool) -> Iterator[Cell]:
     """A cell as it is, or for a tuned method its tuning and the fits that follow from it."""
-    if get_method(cell.method).settings is None:
+    method = get_method(cell.method)
+    if method.settings is None:
         yield cell
         return
     tuning = records.get(tuning_of(cell))
     yield tuning_of(cell)
-    if tuning is not None and not tuning.tuning:
-        return  # it failed, and nothing follows
-    yield decide(cell, records)
-    if hindsight and tuning_of(cell).trial == cell.trial:
-        yield decide(cell, records, hindsight=True)
+    if tuning is None:
+        yield cell._replace(setting=UNDECIDED)
+    elif tuning.tuning:  # else it failed, and nothing follows
+        yield decide(cell, tuning)
+        yield from all_settings(cell, tuning) if hindsight else ()
 
 
 def tuning_of(cell: Cell) -> Cell:
@@ -87,12 +92,16 @@ def tuning_of(cell: Cell) -> Cell:
     return cell._replace(trial=trial, setting=TUNE)
 
 
-def decide(cell: Cell, records: Records, *, hindsight: bool = False) -> Cell:
+def decide(cell: Cell, tuning: Record) -> Cell:
     """The cell with the setting that its tuning chose."""
-    record = records.get(tuning_of(cell))
-    if record is None or not record.tuning:
-        return cell._replace(setting=UNDECIDED)
-    return cell._replace(setting=str(record.best(hindsight=hindsight)))
+    return cell._replace(setting=str(tuning.best))
+
+
+def all_settings(cell: Cell, tuning: Record) -> list[Cell]:
+    """Fits at every setting, to know the best in hindsight; none where even the tuning is too dear for every trial."""
+    if get_method(cell.method).tunes_once(cell.dataset):
+        return []
+    return [cell._replace(setting=str(place)) for place in range(len(tuning.tuning))]
 
 
 def ready(plan: Plan, records: Records, settled: set[Cell]) -> Iterator[Cell]:
@@ -125,7 +134,12 @@ def _times(records: Records) -> Times:
 def _groups(cell: Cell) -> list[tuple[str, ...]]:
     """From the most alike to all."""
     tuning = str(cell.setting == TUNE)
-    return [(cell.method, cell.dataset, tuning), (cell.dataset, tuning), (cell.method, tuning), ()]
+    return [
+        ("both", cell.method, cell.dataset, tuning),
+        ("dataset", cell.dataset, tuning),
+        ("method", cell.method, tuning),
+        (),
+    ]
 
 
 def _expect(cell: Cell, times: Times) -> float:

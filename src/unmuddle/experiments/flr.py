@@ -11,8 +11,11 @@ from unmuddle.core.scales import scale_lambdas
 from unmuddle.estimators import FLRClassifier
 from unmuddle.experiments.methods import Answer, Setting, Task, method
 
-ALPHAS, BETAS = (0.5, 0.2, 0.05), (0.6, 1.0, 3.0)
-"""Multiples of the natural sizes of lambda 1 and lambda 2, from smooth to rough: nine settings. Lambda 3 is 0.05."""
+ALPHAS, BETAS, LABELS = (0.8, 0.4, 0.1), (0.6, 1.0, 3.0), (0.05, 0.2, 0.5)
+"""Multiples of the natural sizes of lambda 1 and lambda 2, from smooth to rough, and lambda 3 itself."""
+
+SQUARE = tuple((alpha, beta, LABELS[(i + j) % 3]) for i, alpha in enumerate(ALPHAS) for j, beta in enumerate(BETAS))
+"""Nine settings of three lambdas: a Latin square, in which every two values of two lambdas meet once."""
 
 LARGE = ("cnae9",)
 """Where one fit of Algorithm 1 takes most of a minute: the first trial chooses for all."""
@@ -20,7 +23,7 @@ LARGE = ("cnae9",)
 
 def _settings(feature_norm: str) -> Any:
     def offer(task: Task) -> list[Setting]:
-        return [{"feature_norm": feature_norm, "alpha": alpha, "beta": beta} for alpha in ALPHAS for beta in BETAS]
+        return [{"feature_norm": feature_norm, "alpha": a, "beta": b, "lambda_labels": c} for a, b, c in SQUARE]
 
     return offer
 
@@ -29,7 +32,9 @@ def _fit_printed(task: Task, setting: Setting) -> Answer:
     """Algorithm 1 with its own schedule, no intercept, lambdas at multiples of the scales of the data given."""
     one_hot = (task.y[:, None] == np.unique(task.y)).astype(float)
     norms = FEATURE_NORMS[setting["feature_norm"]](1.0), LABEL_NORMS["l21"](1.0)
-    lambdas = scale_lambdas(task.X, one_hot, *norms, alpha=setting["alpha"], beta=setting["beta"])
+    lambdas = scale_lambdas(
+        task.X, one_hot, *norms, alpha=setting["alpha"], beta=setting["beta"], label_weight=setting["lambda_labels"]
+    )
     return _answer(
         FLRClassifier.paper(
             feature_norm=setting["feature_norm"],

@@ -68,9 +68,18 @@ class Method:
     requires: str = ""
     needs: str = ""
 
+    @property
+    def built_in(self) -> bool:
+        """Whether it comes with the package."""
+        return self.fit.__module__.startswith("unmuddle.")
+
+    def tunes_once(self, dataset: str) -> bool:
+        """Whether the first trial chooses for all."""
+        return dataset.partition(":")[0] in self.tune_once
+
     def tuning_trial(self, dataset: str, trial: int) -> int:
         """The trial whose hold-out decides."""
-        return 0 if dataset in self.tune_once else trial
+        return 0 if self.tunes_once(dataset) else trial
 
     def check_installed(self) -> None:
         """Say which extra to install, if one is missing."""
@@ -117,9 +126,9 @@ def load_plugin(path: Path) -> None:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except BaseException:
+    except Exception as error:
         del sys.modules[name]
-        raise
+        raise InvalidParameterError(f"plugin {path} cannot be loaded: {type(error).__name__}: {error}") from error
 
 
 def _home(function: Fit) -> tuple[str, str]:

@@ -21,7 +21,7 @@ from unmuddle.estimators import RobustPCA
 from unmuddle.experiments.methods import Answer, Task, method
 
 STRENGTHS = np.logspace(-3, 1, 9)
-"""Nine values of C, from smooth to rough; a ridge penalty is the number of rows over them."""
+"""Nine values of C, from smooth to rough; a ridge penalty is a tenth of the number of rows over C."""
 
 LEAVES = (32, 16, 8, 4, 1)
 """Five values of the least number of rows in a leaf, from smooth to rough."""
@@ -69,13 +69,13 @@ def fit_forest(task: Task) -> Answer:
     return Answer(max(forests, key=lambda forest: forest.fit(task.X, task.y).oob_score_).predict)
 
 
-@method("cleanlab", "cleanlab, logistic regression", **CLEANLAB)
+@method("cleanlab", "cleanlab round logistic regression", **CLEANLAB)
 def fit_cleanlab(task: Task) -> Answer:
     """Confident learning round logistic regression."""
     return _clean_labels(task, lambda X: X, task.X)
 
 
-@method("rpca-cleanlab", "RPCA, cleanlab", **CLEANLAB)
+@method("rpca-cleanlab", "RPCA, then cleanlab", **CLEANLAB)
 def fit_rpca_cleanlab(task: Task) -> Answer:
     """Robust PCA with its own weight, new rows by their closest point in its row space; then cleanlab."""
     model = RobustPCA(scale=None).fit(task.X)
@@ -83,13 +83,13 @@ def fit_rpca_cleanlab(task: Task) -> Answer:
     return _with_features(_clean_labels(task, model.transform, recovered), task, recovered)
 
 
-@method("clip-pca4-cleanlab", "clip, PCA(4), cleanlab", **CLEANLAB)
+@method("clip-pca4-cleanlab", "clip, PCA(4), then cleanlab", **CLEANLAB)
 def fit_clip_pca4_cleanlab(task: Task) -> Answer:
     """Clip at 3.5 robust deviations, keep four components; then cleanlab."""
     return _clip_pca_cleanlab(task, min(4, *task.X.shape))
 
 
-@method("clip-pca80-cleanlab", "clip, PCA(80 %), cleanlab", **CLEANLAB)
+@method("clip-pca80-cleanlab", "clip, PCA(80 %), then cleanlab", **CLEANLAB)
 def fit_clip_pca80_cleanlab(task: Task) -> Answer:
     """Clip at 3.5 robust deviations, keep the components that hold 80 % of the variance; then cleanlab."""
     return _clip_pca_cleanlab(task, 0.8)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import time
 import warnings
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from importlib import metadata
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -12,7 +15,7 @@ import numpy as np
 from unmuddle.errors import DatasetError, MissingExtraError
 from unmuddle.experiments.methods import Answer, Method, Setting, Task, get_method
 from unmuddle.experiments.plan import Cell, Noise
-from unmuddle.experiments.task import Truth, hold_out, make_task, score
+from unmuddle.experiments.task import hold_out, make_task, score
 from unmuddle.metrics import accuracy
 
 Status = Literal["done", "failed", "missing"]
@@ -24,11 +27,10 @@ TUNE = "tune"
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting on the hold-out: accuracy on noisy labels, by which it is chosen, and in hindsight on the test."""
+    """One setting on the hold-out, and its accuracy there on noisy labels."""
 
     setting: dict[str, Any]
     noisy: float
-    hindsight: float
 
 
 @dataclass(frozen=True)
@@ -43,10 +45,12 @@ class Record:
     warned: tuple[str, ...] = ()
     setting: dict[str, Any] = field(default_factory=dict)
     tuning: tuple[Trial, ...] = ()
+    versions: str = ""
 
-    def best(self, *, hindsight: bool = False) -> int:
-        """The place of the setting that did best; the first of equals, as lists go from smooth to rough."""
-        return int(np.argmax([trial.hindsight if hindsight else trial.noisy for trial in self.tuning]))
+    @property
+    def best(self) -> int:
+        """The place of the setting that did best on noisy labels, first of equals: lists go from smooth to rough."""
+        return int(np.argmax([trial.noisy for trial in self.tuning]))
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON can hold it."""
@@ -69,11 +73,28 @@ def run_cell(cell: Cell) -> Record:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             record = _tune(cell, method) if cell.setting == TUNE else _fit(cell, method)
-        return Record(**vars(record) | {"warned": tuple(sorted({each.category.__name__ for each in caught}))})
+        warned = tuple(sorted({each.category.__name__ for each in caught}))
+        record = replace(record, warned=warned, versions=versions())
+        json.dumps(record.to_plain(), allow_nan=False)  # a plug-in's setting may be anything; a store takes plain data
+        return record
     except (MissingExtraError, DatasetError) as error:
         return Record(cell, "missing", reason=str(error))
     except Exception as error:  # whatever a method raises is a row of the table
-        return Record(cell, "failed", reason=f"{type(error).__name__}: {error}")
+        return Record(cell, "failed", reason=f"{type(error).__name__}: {error}", versions=versions())
+
+
+@cache
+def versions() -> str:
+    """What the numbers may depend on."""
+    names = [name for name in ("unmuddle", "numpy", "scipy", "scikit-learn", "cleanlab") if _version(name)]
+    return ", ".join(f"{name} {_version(name)}" for name in names)
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 def _fit(cell: Cell, method: Method) -> Record:
@@ -84,24 +105,15 @@ def _fit(cell: Cell, method: Method) -> Record:
 
 
 def _tune(cell: Cell, method: Method) -> Record:
-    task, truth = make_task(cell, takes_missing=method.takes_missing)
+    task, _ = make_task(cell, takes_missing=method.takes_missing)
     assert method.settings is not None  # a plan asks for this only where there are settings
-    settings = [dict(setting) for setting in method.settings(task)]
     part, X_judged, y_judged = hold_out(task, cell)
     trials, total = [], 0.0
-    for setting in settings:
+    for setting in map(dict, method.settings(task)):
         answer, seconds = _timed(method, part, setting)
-        trials.append(_judge(answer, setting, X_judged, y_judged, truth))
+        trials.append(Trial(setting, float(accuracy(y_judged, answer.predict(X_judged)))))
         total += seconds
     return Record(cell, "done", seconds=total, tuning=tuple(trials))
-
-
-def _judge(answer: Answer, setting: dict[str, Any], X: Any, y: Any, truth: Truth) -> Trial:
-    return Trial(
-        setting,
-        noisy=float(accuracy(y, answer.predict(X))),
-        hindsight=float(accuracy(truth.y_test, answer.predict(truth.X_test))),
-    )
 
 
 def _timed(method: Method, task: Task, setting: Setting | None) -> tuple[Answer, float]:

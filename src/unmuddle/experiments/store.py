@@ -24,6 +24,7 @@ except ImportError:  # pragma: no cover - not on Windows, where nothing guards a
     fcntl = None  # type: ignore[assignment]
 
 SCHEMA, VERSION = "unmuddle experiments", 1
+HEADER = {"schema": SCHEMA, "version": VERSION}
 
 
 class Store:
@@ -71,13 +72,18 @@ def _lock(handle: int, path: Path) -> None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         raise StoreError(f"{path} is in use by another run; wait for it or choose another folder.") from error
+    except OSError:
+        return  # a disk that knows no locks; as on Windows, nothing guards it
 
 
 def _read(handle: int, path: Path) -> dict[Cell, Record]:
-    records, length = _parse(path.read_bytes(), path)
-    os.ftruncate(handle, length)
+    try:
+        records, length = _parse(path.read_bytes(), path)
+        os.ftruncate(handle, length)
+    except OSError as error:
+        raise OutputError.of(path, error) from error
     if length == 0:
-        _append_line(handle, path, {"schema": SCHEMA, "version": VERSION})
+        _append_line(handle, path, HEADER)
     return records
 
 
@@ -85,8 +91,8 @@ def _parse(content: bytes, path: Path) -> tuple[dict[Cell, Record], int]:
     """Records, and the length of the part of the content that is whole lines."""
     length = content.rfind(b"\n") + 1
     lines = content[:length].splitlines()
-    if lines:
-        _check_header(lines[0], path)
+    if lines or not _encode(HEADER).startswith(content):  # else nothing, or the start of a header that was torn
+        _check_header(lines[0] if lines else content, path)
     records: dict[Cell, Record] = {}
     for number, line in enumerate(lines[1:], start=2):
         record = _parse_line(line, number, path)
@@ -115,8 +121,12 @@ def _parse_line(line: bytes, number: int, path: Path) -> Record:
         ) from error
 
 
+def _encode(content: dict[str, Any]) -> bytes:
+    return json.dumps(content, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
+
 def _append_line(handle: int, path: Path, content: dict[str, Any]) -> None:
-    line = json.dumps(content, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+    line = _encode(content)
     end = os.fstat(handle).st_size
     try:
         written = 0

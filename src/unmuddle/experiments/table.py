@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from unmuddle.experiments.campaign import Records, decide, tuning_of
+from unmuddle.experiments.campaign import Records, all_settings, decide, tuning_of
 from unmuddle.experiments.methods import get_method
 from unmuddle.experiments.paper import Printed
 from unmuddle.experiments.plan import Cell, Noise, parse
 from unmuddle.experiments.run import Record
+from unmuddle.experiments.task import TEST_SHARE
 
 LEVEL = 0.05
 """Of the paired t-tests."""
@@ -38,6 +39,11 @@ class Row:
     def method(self, noise: Noise) -> str:
         """The method under this noise."""
         return self.methods.get(parse(noise.features)[0], self.name)
+
+
+def row_of(method: str) -> Row:
+    """The row of a single method."""
+    return Row(method, get_method(method).title)
 
 
 class Column(NamedTuple):
@@ -101,10 +107,11 @@ class Table:
 
     def mark(self, row: Row, column: Column) -> Literal["best", "second", ""]:
         """Best and second best; equals share a mark."""
-        means = sorted({self[each, column].mean for each in self.ranked(column)}, reverse=True)
-        if row not in self.ranked(column) or self[row, column].mean not in means[:2]:
+        ranked = self.ranked(column)
+        means = sorted({_rounded(self[each, column]) for each in ranked}, reverse=True)
+        if row not in ranked or _rounded(self[row, column]) not in means[:2]:
             return ""
-        return "best" if self[row, column].mean == means[0] else "second"
+        return "best" if _rounded(self[row, column]) == means[0] else "second"
 
     def alike(self, row: Row, column: Column) -> bool:
         """Whether the trials do not tell a row from the best of its column."""
@@ -118,24 +125,42 @@ class Table:
         pairs = [(mine, theirs) for mine, theirs in pairs if mine.accuracies.keys() == theirs.accuracies.keys()]
         signs = [np.sign(mine.mean - theirs.mean) * differ(mine, theirs) for mine, theirs in pairs]
         by_trial = np.mean([gaps(*pair) for pair in pairs], axis=0) if pairs else np.array([np.nan])
-        error = float(np.std(by_trial, ddof=1) / np.sqrt(len(by_trial))) if len(by_trial) > 1 else None
+        error = standard_error(by_trial) if len(by_trial) > 1 else None
         return Standing(other, signs.count(1), signs.count(-1), signs.count(0), float(np.mean(by_trial)), error)
 
 
 def differ(first: Entry, second: Entry) -> bool:
-    """Whether a paired t-test over the common trials tells two entries apart, at the level of 5 %."""
+    """Whether a paired t-test over the common trials tells two entries apart, at the level of 5 %.
+
+    With the standard error of overlapping splits; from three trials on, for fewer tell nothing.
+    """
     found = gaps(first, second)
-    if len(found) < 2 or not found.any():
+    if len(found) < 3:
         return False
-    if np.ptp(found) < 1e-9:  # the same gap in every trial, where no t-test is possible: believed from five trials on
-        return len(found) >= 5
-    return bool(stats.ttest_1samp(found, 0.0).pvalue < LEVEL)
+    error = standard_error(found)
+    if error < 1e-9:  # the same gap in every trial, where no t-test is possible: believed from five trials on
+        return bool(len(found) >= 5 and abs(found.mean()) > 1e-9)
+    return bool(2 * stats.t.sf(abs(found.mean()) / error, len(found) - 1) < LEVEL)
+
+
+def standard_error(found: NDArray[np.float64]) -> float:
+    """Of a mean over k random splits of the same rows, which overlap: ``(1/k + n_test/n_train) var``, not ``var/k``.
+
+    Nadeau and Bengio, Inference for the Generalization Error, Machine Learning 52, 2003.
+    """
+    overlap = TEST_SHARE / (1 - TEST_SHARE)
+    return float(np.sqrt((1 / len(found) + overlap) * np.var(found, ddof=1)))
 
 
 def gaps(first: Entry, second: Entry) -> NDArray[np.float64]:
     """Differences by trial, in those that both have; trials share split and noise."""
     trials = sorted(first.accuracies.keys() & second.accuracies.keys())
     return np.array([first.accuracies[trial] - second.accuracies[trial] for trial in trials])
+
+
+def _rounded(entry: Entry) -> float:
+    """The order of summation must not decide between equals."""
+    return round(entry.mean, 9)
 
 
 def collect(
@@ -148,23 +173,30 @@ def collect(
 
 def _entry(row: Row, column: Column, trials: int, records: Records, printed: Sequence[Printed]) -> Entry:
     found = {trial: _lookup(row, column, trial, records) for trial in range(trials)}
-    accuracies = {t: 100 * (r.scores["accuracy"] or 0.0) for t, r in found.items() if r and r.status == "done"}
-    reasons = {t: r.reason for t, r in found.items() if r and r.status != "done"}
-    planned = row.rule != "oracle"  # the best setting in hindsight is fitted only where a trial tuned itself
-    reasons |= {t: "not run yet" for t, r in found.items() if r is None and planned}
+    accuracies = {t: 100 * each for t, each in found.items() if isinstance(each, float)}
+    reasons = {t: each for t, each in found.items() if isinstance(each, str)}
     return Entry(accuracies, reasons, find_printed(printed, row.paper, column))
 
 
-def _lookup(row: Row, column: Column, trial: int, records: Records) -> Record | None:
+def _lookup(row: Row, column: Column, trial: int, records: Records) -> float | str | None:
+    """An accuracy, the reason why there is none, or None where none is planned."""
     cell = Cell(row.method(column.noise), *column, trial)
     if get_method(cell.method).settings is None:
-        return records.get(cell)
+        return _accuracy(records.get(cell))
     tuning = records.get(tuning_of(cell))
-    if tuning is not None and tuning.status != "done":
-        return tuning
-    if row.rule == "oracle" and tuning_of(cell).trial != trial:
-        return None
-    return records.get(decide(cell, records, hindsight=row.rule == "oracle"))
+    if tuning is None or tuning.status != "done":
+        return _accuracy(tuning)
+    if row.rule != "oracle":
+        return _accuracy(records.get(decide(cell, tuning)))
+    tried = [_accuracy(records.get(each)) for each in all_settings(cell, tuning)]
+    reasons = [each for each in tried if isinstance(each, str)]
+    return reasons[0] if reasons else max(tried, default=None)  # type: ignore[type-var]
+
+
+def _accuracy(record: Record | None) -> float | str:
+    if record is None:
+        return "not run yet"
+    return record.reason if record.status != "done" else float(record.scores["accuracy"])  # type: ignore[arg-type]
 
 
 def find_printed(printed: Sequence[Printed], method: str, column: Column) -> Printed | None:

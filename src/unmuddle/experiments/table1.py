@@ -11,7 +11,7 @@ from unmuddle.experiments.campaign import Records
 from unmuddle.experiments.methods import METHODS
 from unmuddle.experiments.paper import printed
 from unmuddle.experiments.plan import Block, Noise, Plan
-from unmuddle.experiments.table import Column, Row, Table, collect
+from unmuddle.experiments.table import Column, Row, Table, collect, row_of
 
 DATASETS = ("glass", "wine", "waveform", "cnae9")
 TRIALS, QUICK_TRIALS, QUICK_ROWS = 5, 2, 1000
@@ -21,17 +21,12 @@ BY_NOISE = {"gaussian": "flr-frobenius", "laplacian": "flr-l1"}
 """The paper's norm for each kind of feature noise."""
 
 ROWS = (
-    Row("unmuddle", "unmuddle, default"),
+    row_of("unmuddle"),
     Row("flr-told", "FLR as printed, told the kind of noise", BY_NOISE, "told", "FLR"),
     Row("flr-l1", "FLR as printed, l1 under both"),
     Row("flr-oracle", "FLR as printed, told, best setting in hindsight", BY_NOISE, "oracle"),
-    Row("logistic", "logistic regression"),
-    Row("ridge", "ridge classifier"),
-    Row("forest", "random forest"),
-    Row("cleanlab", "cleanlab round logistic regression"),
-    Row("rpca-cleanlab", "RPCA, then cleanlab"),
-    Row("clip-pca4-cleanlab", "clip, PCA(4), then cleanlab"),
-    Row("clip-pca80-cleanlab", "clip, PCA(80 %), then cleanlab"),
+    *map(row_of, ("logistic", "ridge", "forest")),
+    *map(row_of, ("cleanlab", "rpca-cleanlab", "clip-pca4-cleanlab", "clip-pca80-cleanlab")),
 )
 
 
@@ -43,11 +38,12 @@ class Table1:
     rows: tuple[Row, ...] = ROWS
     datasets: tuple[str, ...] = DATASETS
     trials: int = TRIALS
+    suffix: str = ""
 
     @property
     def name(self) -> str:
-        """The beginning of the names of its files."""
-        return f"table1-{self.label_noise}"
+        """The beginning of the names of its files; what is not the whole table has a suffix."""
+        return f"table1-{self.label_noise}{self.suffix}"
 
     @property
     def noises(self) -> tuple[Noise, ...]:
@@ -77,9 +73,6 @@ class Table1:
         return collect(self.rows, columns, self.trials, records, printed(1))
 
 
-BUILT_IN = frozenset(METHODS)
-
-
 def quick_datasets() -> tuple[str, ...]:
     """Two that take little time; the generator stands in for the file of Waveform where that is not at hand."""
     places = {entry.name: entry.where() for entry in datasets.available()}
@@ -89,10 +82,9 @@ def quick_datasets() -> tuple[str, ...]:
 
 def choose_rows(names: Sequence[str] = ()) -> tuple[Row, ...]:
     """Rows by name, those of the table or any registered method; none is the table with all methods of plug-ins."""
-    added = tuple(Row(name, METHODS[name].title) for name in METHODS if name not in BUILT_IN)
     if not names:
-        return ROWS + added
-    known = {row.name: row for row in (Row("flr-frobenius", "FLR as printed, squared Frobenius"), *ROWS, *added)}
+        return ROWS + tuple(row_of(name) for name, each in METHODS.items() if not each.built_in)
+    known = {name: row_of(name) for name in METHODS} | {row.name: row for row in ROWS}
     for name in names:
         if name not in known:
             raise InvalidParameterError(f"methods must be among {', '.join(known)}; got {name!r}.")

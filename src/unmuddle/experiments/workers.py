@@ -29,7 +29,8 @@ class Worker:
         context = multiprocessing.get_context("spawn")  # forking a process that has threads may hang
         self.line, theirs = context.Pipe()
         self.process: BaseProcess = context.Process(target=_work, args=(theirs, tuple(plugins)), daemon=True)
-        self.process.start()
+        with _deaf_to_ctrl_c():  # which is for the parent, and it then ends the workers
+            self.process.start()
         theirs.close()  # so that the end of the process is the end of the line
         self.cell: Cell | None = None
         self.ready = self.dead = False
@@ -44,7 +45,7 @@ class Worker:
         """The record of the cell, a failure where the process died over it, None when there was no cell."""
         try:
             answer = self.line.recv()
-        except (EOFError, ConnectionError):
+        except (EOFError, OSError):
             return self._mourn()
         if answer == READY:
             self.ready = True
@@ -57,8 +58,8 @@ class Worker:
         self.dead, ending = True, f"exit code {self.process.exitcode}"
         if not self.ready:
             raise UnmuddleError(
-                f"a worker process could not start ({ending}); a script that runs experiments must do so under "
-                "`if __name__ == '__main__':`."
+                f"a worker process could not start ({ending}): perhaps there is too little memory, or a plug-in ends "
+                "the program; a script that runs experiments must do so under `if __name__ == '__main__':`."
             )
         if self.cell is None:
             return None
@@ -79,7 +80,10 @@ class Workers:
 
     @property
     def idle(self) -> list[Worker]:
-        """Who waits for a cell."""
+        """Who waits for a cell; one that has died meanwhile is replaced."""
+        for place, worker in enumerate(self._workers):
+            if worker.cell is None and worker.ready and not worker.process.is_alive():
+                self._workers[place] = Worker(self._plugins)
         return [worker for worker in self._workers if worker.cell is None]
 
     def wait(self) -> Iterator[Record]:
@@ -112,8 +116,20 @@ def start_workers(n: int, plugins: Sequence[Path] = ()) -> Iterator[Workers]:
         workers.stop()
 
 
+@contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """Ignore the signal here for a moment, and in processes started meanwhile for good."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may set signals, and only it gets them
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _work(line: Connection, plugins: tuple[Path, ...]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends us
     threading.Thread(target=_die_with_parent, daemon=True).start()
     for plugin in plugins:
         load_plugin(plugin)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +16,9 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from unmuddle.experiments.campaign import Records, wanted
 from unmuddle.experiments.paper import Printed
-from unmuddle.experiments.plan import Plan, parse
+from unmuddle.experiments.plan import parse
+from unmuddle.experiments.run import Record
 from unmuddle.experiments.table import Column, Entry, Row, Standing, Table, find_printed
 from unmuddle.experiments.task import SCORES
 from unmuddle.files import write_whole
@@ -35,6 +36,7 @@ class Page:
     printed: Sequence[Printed]
     ours: Row
     notes: Sequence[str]
+    records: Sequence[Record]
 
     @property
     def parts(self) -> list[tuple[str, list[Column]]]:
@@ -48,6 +50,18 @@ class Page:
         return [self.table.standing(self.ours, row) for row in self.table.rows if row.name != self.ours.name]
 
     @property
+    def versions(self) -> list[str]:
+        """What the numbers were made with."""
+        return sorted({record.versions for record in self.records if record.versions})
+
+    @property
+    def warnings(self) -> list[tuple[str, int, str]]:
+        """Of every method its fits, and what these warned of how often."""
+        fits = [record for record in self.records if record.status == "done" and not record.tuning]
+        methods = dict.fromkeys(record.cell.method for record in fits)
+        return [_warnings_of(method, [r for r in fits if r.cell.method == method]) for method in methods]
+
+    @property
     def failures(self) -> list[tuple[str, str, str]]:
         """Which trials have no accuracy, and why."""
         return [
@@ -57,6 +71,11 @@ class Page:
             for entry in [self.table[row, column]]
             for reason in dict.fromkeys(entry.reasons.values())
         ]
+
+
+def _warnings_of(method: str, fits: Sequence[Record]) -> tuple[str, int, str]:
+    counts = Counter(name for record in fits for name in record.warned)
+    return method, len(fits), ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "none"
 
 
 def _trials(reasons: Any, reason: str) -> str:
@@ -74,20 +93,19 @@ def heading(column: Column) -> str:
     return f"{column.dataset} ({', '.join(f'{level:g}' for level in numbers)})" if numbers else column.dataset
 
 
-def write_all(folder: Path, page: Page, plan: Plan, records: Records) -> list[Path]:
+def write_all(folder: Path, name: str, page: Page) -> list[Path]:
     """Write every file of a table; returns their paths."""
-    done = {cell: records[cell] for cell in wanted(plan, records) if cell in records}
     contents = {
-        f"{plan.name}.csv": _csv(_table_lines(page.table)),
-        f"{plan.name}-scores.csv": _csv(_score_lines(done)),
-        f"{plan.name}-tuning.csv": _csv(_tuning_lines(done)),
-        f"{plan.name}-times.csv": _csv(_time_lines(done)),
-        f"{plan.name}.md": render("table.md", page),
-        f"{plan.name}.html": render("table.html", page),
+        f"{name}.csv": _csv(_table_lines(page.table)),
+        f"{name}-scores.csv": _csv(_score_lines(page.records)),
+        f"{name}-tuning.csv": _csv(_tuning_lines(page.records)),
+        f"{name}-times.csv": _csv(_time_lines(page.records)),
+        f"{name}.md": render("table.md", page),
+        f"{name}.html": render("table.html", page),
     }
-    for name, content in contents.items():
-        write_whole(folder / name, content.encode())
-    return [folder / name for name in contents]
+    for each, content in contents.items():
+        write_whole(folder / each, content.encode())
+    return [folder / each for each in contents]
 
 
 def render(template: str, page: Page) -> str:
@@ -146,21 +164,22 @@ def _table_lines(table: Table) -> Iterator[Sequence[Any]]:
             )  # fmt: skip
 
 
-def _score_lines(records: Records) -> Iterator[Sequence[Any]]:
-    yield ("method", "dataset", "features", "labels", "trial", "setting", "status", *SCORES, "reason")
-    for cell, record in records.items():
-        yield (*cell.key, record.status, *(record.scores.get(name) for name in SCORES), record.reason)
+def _score_lines(records: Sequence[Record]) -> Iterator[Sequence[Any]]:
+    yield ("method", "dataset", "features", "labels", "trial", "setting", "status", *SCORES, "warned", "reason")
+    for record in records:
+        scores = (record.scores.get(name) for name in SCORES)
+        yield (*record.cell.key, record.status, *scores, " ".join(record.warned), record.reason)
 
 
-def _tuning_lines(records: Records) -> Iterator[Sequence[Any]]:
-    yield ("method", "dataset", "features", "labels", "trial", "setting", "noisy_hold_out", "clean_test_in_hindsight")
-    for cell, record in records.items():
+def _tuning_lines(records: Sequence[Record]) -> Iterator[Sequence[Any]]:
+    yield ("method", "dataset", "features", "labels", "trial", "setting", "noisy_hold_out")
+    for record in records:
         for trial in record.tuning:
             setting = " ".join(f"{name}={value}" for name, value in trial.setting.items())
-            yield (*cell.key[:-1], setting, trial.noisy, trial.hindsight)
+            yield (*record.cell.key[:-1], setting, trial.noisy)
 
 
-def _time_lines(records: Records) -> Iterator[Sequence[Any]]:
+def _time_lines(records: Sequence[Record]) -> Iterator[Sequence[Any]]:
     yield ("method", "dataset", "features", "labels", "trial", "setting", "seconds")
-    for cell, record in records.items():
-        yield (*cell.key, "" if record.seconds is None else f"{record.seconds:.4f}")
+    for record in records:
+        yield (*record.cell.key, "" if record.seconds is None else f"{record.seconds:.4f}")
