@@ -151,9 +151,9 @@ def reproduce(
             made = make_table1(
                 table1, out, command, jobs or os.cpu_count() or 1, on_progress, plugins, retry=retry_failed
             )
-    Console().print("Written: " + ", ".join(map(str, made.files)), soft_wrap=True)
+    typer.echo("Written: " + ", ".join(map(str, made.files)))
     if made.failed:
-        Console(stderr=True).print(f"{made.failed} cells have no result; the first: {made.reason}", soft_wrap=True)
+        typer.echo(f"{made.failed} cells have no result; the first is {made.reason}", err=True)
 
 
 def _names(text: str) -> list[str]:
@@ -207,8 +207,10 @@ def progress_bar() -> Iterator[campaign.OnProgress]:
 def _time_left(progress: campaign.Progress) -> str:
     if progress.seconds_left is None:
         return ""
-    minutes, about = progress.seconds_left / 60, "about" if progress.all_known else "perhaps"
-    return f"{about} {minutes / 60:.1f} h left" if minutes > 90 else f"{about} {minutes:.0f} min left"
+    seconds, about = progress.seconds_left, "about" if progress.all_known else "perhaps"
+    if seconds > 5400:
+        return f"{about} {seconds / 3600:.1f} h left"
+    return f"{about} {seconds / 60:.0f} min left" if seconds > 90 else f"{about} {seconds:.0f} s left"
 
 
 def main() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
 
 from unmuddle.experiments.methods import get_method
 from unmuddle.experiments.plan import Cell, Plan
@@ -40,29 +39,60 @@ def conduct(
     plan: Plan, store: Store, jobs: int, on_progress: OnProgress, plugins: Sequence[Path] = (), *, retry: bool = False
 ) -> None:
     """Run every cell of the plan that is not finished; with ``retry`` the failed ones again."""
-    settled = {cell for cell in store.records if store.finished(cell)}
-    if retry:
-        settled = {cell for cell in settled if store.records[cell].status == "done"}
-    on_progress(measure(plan, store.records, settled, jobs))
-    to_run = list(ready(plan, store.records, settled))
-    for dataset in dict.fromkeys(cell.dataset for cell in to_run):
+    agenda = Agenda(plan, store, jobs, retry)
+    on_progress(agenda.measure())
+    for dataset in dict.fromkeys(cell.dataset for cell in agenda.left):
         load(dataset)  # once, and here: what is missing or damaged is said before anything is run
-    if not to_run:
+    if not agenda.left:
         return
     with start_workers(jobs, plugins) as workers:
-        while _assign(plan, store, settled, workers):
+        while _assign(agenda, workers):
             for record in workers.wait():
                 store.append(record)
-                settled.add(record.cell)
-                on_progress(measure(plan, store.records, settled, jobs, record))
+                agenda.settle(record)
+                on_progress(agenda.measure(record))
 
 
-def _assign(plan: Plan, store: Store, settled: set[Cell], workers: Workers) -> bool:
+def _assign(agenda: Agenda, workers: Workers) -> bool:
     """Give work to whoever waits; False when there is nothing left to wait for."""
-    waiting = (cell for cell in ready(plan, store.records, settled) if cell not in workers.running)
-    for worker, cell in zip(workers.idle, list(waiting), strict=False):
+    running = workers.running
+    waiting = (cell for cell in agenda.left if cell.setting != UNDECIDED and cell not in running)
+    for worker, cell in zip(workers.idle, waiting, strict=False):
         worker.start(cell)
     return bool(workers.running)
+
+
+class Agenda:
+    """What is left of a plan, and how long such cells took."""
+
+    def __init__(self, plan: Plan, store: Store, jobs: int, retry: bool) -> None:
+        self._plan, self._records, self._jobs = plan, store.records, jobs
+        done = {cell for cell in store.records if store.finished(cell)}
+        self._settled = {cell for cell in done if not retry or store.records[cell].status == "done"}
+        self._times = Times()
+        for record in store.records.values():
+            self._times.add(record)
+        self._look()
+
+    def _look(self) -> None:
+        cells = wanted(self._plan, self._records)
+        self._total = len(cells)
+        self.left = {cell: None for cell in cells if cell not in self._settled}
+
+    def settle(self, record: Record) -> None:
+        """A cell is done with; a tuning leads to others."""
+        self._settled.add(record.cell)
+        self._times.add(record)
+        self.left.pop(record.cell, None)
+        if record.cell.setting == TUNE:
+            self._look()
+
+    def measure(self, last: Record | None = None) -> Progress:
+        """How far the plan is done, and about how long the rest takes."""
+        expected = [self._times.expect(cell) for cell in self.left]
+        known = all(self._times.knows(cell) for cell in self.left)
+        seconds = sum(expected) / self._jobs if self._times else None
+        return Progress(self._total - len(self.left), self._total, seconds, known, last)
 
 
 def wanted(plan: Plan, records: Records) -> list[Cell]:
@@ -104,43 +134,34 @@ def all_settings(cell: Cell, tuning: Record) -> list[Cell]:
     return [cell._replace(setting=str(place)) for place in range(len(tuning.tuning))]
 
 
-def ready(plan: Plan, records: Records, settled: set[Cell]) -> Iterator[Cell]:
-    """Cells that can be run now, in the order of the plan."""
-    return (cell for cell in wanted(plan, records) if cell.setting != UNDECIDED and cell not in settled)
+class Times:
+    """Mean times of cells by what they have in common."""
 
+    def __init__(self) -> None:
+        self._sums: dict[tuple[str, ...], tuple[float, int]] = {}
 
-def measure(plan: Plan, records: Records, settled: set[Cell], jobs: int, last: Record | None = None) -> Progress:
-    """How far the plan is done, and about how long the rest takes: as long as such cells took so far."""
-    cells = wanted(plan, records)
-    left = [cell for cell in cells if cell not in settled]
-    times = _times(records)
-    seconds = sum(_expect(cell, times) for cell in left) / jobs if times else None
-    known = all(_groups(cell)[0] in times for cell in left)
-    return Progress(len(cells) - len(left), len(cells), seconds, known, last)
+    def __bool__(self) -> bool:
+        return bool(self._sums)
 
-
-Times = dict[tuple[str, ...], list[float]]
-
-
-def _times(records: Records) -> Times:
-    times: Times = {}
-    for cell, record in records.items():
+    def add(self, record: Record) -> None:
+        """Count a cell that was timed."""
         if record.seconds is not None:
-            for group in _groups(cell):
-                times.setdefault(group, []).append(record.seconds)
-    return times
+            for group in _groups(record.cell):
+                seconds, count = self._sums.get(group, (0.0, 0))
+                self._sums[group] = seconds + record.seconds, count + 1
+
+    def knows(self, cell: Cell) -> bool:
+        """Whether the same method was timed on the same data."""
+        return _groups(cell)[0] in self._sums
+
+    def expect(self, cell: Cell) -> float:
+        """The mean of the cells most alike; 0 before the first."""
+        seconds, count = next((self._sums[group] for group in _groups(cell) if group in self._sums), (0.0, 1))
+        return seconds / count
 
 
 def _groups(cell: Cell) -> list[tuple[str, ...]]:
     """From the most alike to all."""
     tuning = str(cell.setting == TUNE)
-    return [
-        ("both", cell.method, cell.dataset, tuning),
-        ("dataset", cell.dataset, tuning),
-        ("method", cell.method, tuning),
-        (),
-    ]
-
-
-def _expect(cell: Cell, times: Times) -> float:
-    return fmean(next(times[group] for group in _groups(cell) if group in times))
+    method, dataset = ("method", cell.method), ("dataset", cell.dataset)
+    return [(*method, *dataset, tuning), (*dataset, tuning), (*method, tuning), ()]
