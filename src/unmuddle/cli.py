@@ -192,16 +192,20 @@ def explained() -> Iterator[None]:
 @contextmanager
 def progress_bar() -> Iterator[campaign.OnProgress]:
     """A bar with the time left on a terminal, and a line now and then elsewhere."""
+    if not sys.stderr.isatty():
+        yield _tell
+        return
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}")
-    with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty()) as bar:
+    with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task("cells", total=None, left="")
+        yield lambda progress: bar.update(
+            task, completed=progress.done, total=progress.total, left=_time_left(progress)
+        )  # fmt: skip
 
-        def show(progress: campaign.Progress) -> None:
-            bar.update(task, completed=progress.done, total=progress.total, left=_time_left(progress))
-            if bar.disable and progress.last and progress.done % 50 == 0:
-                typer.echo(f"{progress.done} of {progress.total} cells, {_time_left(progress)}", err=True)
 
-        yield show
+def _tell(progress: campaign.Progress) -> None:
+    if progress.last and progress.done % 50 == 0:
+        typer.echo(f"{progress.done} of {progress.total} cells, {_time_left(progress)}", err=True)
 
 
 def _time_left(progress: campaign.Progress) -> str:
