@@ -143,7 +143,7 @@ def test_the_row_in_hindsight_is_never_below_the_chosen_one(tmp_path):
 
 
 def test_a_method_tuned_once_uses_the_choice_of_the_first_trial_and_has_no_hindsight():
-    plan = Plan("plan", (Block(("flr-l1",), ("cnae9", "wine"), (NOISE,), 2),), hindsight=("flr-l1",))
+    plan = Plan("plan", (Block(("flr-l1",), ("cnae9", "wine"), (NOISE,), 2, hindsight=("flr-l1",)),))
     tuned = {
         Cell("flr-l1", dataset, NOISE, trial, "tune"): Record(
             Cell("flr-l1", dataset, NOISE, trial, "tune"), "done", tuning=(Trial({}, 0.2), Trial({}, 0.5))

@@ -121,6 +121,13 @@ def test_warnings_of_fits_are_counted_and_versions_named(table):
     assert "Made with numpy 1; numpy 2." in text
 
 
+def test_means_over_columns_and_wins_are_counted(table):
+    text = render("table.md", page(table))
+    assert "| logistic | 92.0 | 92.0 | 1 |" in text
+    assert "| told † | 92.0 | 92.0 | not ranked |" in text
+    assert np.isnan(collect([ROWS[0]], [COLUMN, Column("glass", COLUMN.noise)], 5, {}).mean(ROWS[0]))
+
+
 def test_the_papers_figure_stands_beside_ours_with_the_difference(table):
     text = render("table.md", page(table))
     assert "| told † | 92.00 ± 1.58 |" in text

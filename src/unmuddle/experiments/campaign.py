@@ -97,7 +97,8 @@ class Agenda:
 
 def wanted(plan: Plan, records: Records) -> list[Cell]:
     """All cells that the plan leads to; those of a method that is not tuned yet with an undecided setting."""
-    cells = (step for cell in plan for step in unfold(cell, records, hindsight=cell.method in plan.hindsight))
+    in_hindsight = plan.in_hindsight
+    cells = (step for cell in plan for step in unfold(cell, records, hindsight=cell in in_hindsight))
     return list(dict.fromkeys(cells))
 
 

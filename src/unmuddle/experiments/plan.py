@@ -49,12 +49,13 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Block:
-    """Every method on every dataset under every noise."""
+    """Every method on every dataset under every noise; those in ``hindsight`` at every setting they offer."""
 
     methods: tuple[str, ...]
     datasets: tuple[str, ...]
     noises: tuple[Noise, ...]
     trials: int
+    hindsight: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Cell]:
         return (
@@ -68,17 +69,18 @@ class Block:
 
 @dataclass(frozen=True)
 class Plan:
-    """Blocks of cells in the order in which they are run.
-
-    ``hindsight`` names methods to be fitted at the setting that is best in hindsight too.
-    """
+    """Blocks of cells in the order in which they are run."""
 
     name: str
     blocks: tuple[Block, ...]
-    hindsight: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Cell]:
         return iter(dict.fromkeys(cell for block in self.blocks for cell in block))
+
+    @property
+    def in_hindsight(self) -> set[Cell]:
+        """Cells to be fitted at every setting, so that the best can be told afterwards."""
+        return {cell for block in self.blocks for cell in block if cell.method in block.hindsight}
 
 
 def parse(spec: str) -> tuple[str, dict[str, float]]:

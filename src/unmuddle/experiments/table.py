@@ -113,6 +113,15 @@ class Table:
             return ""
         return "best" if _rounded(self[row, column]) == means[0] else "second"
 
+    def mean(self, row: Row, dataset: str | None = None) -> float:
+        """Over the columns of a dataset, or over all; NaN where one of them has no accuracy."""
+        means = [self[row, column].mean for column in self.columns if dataset in (None, column.dataset)]
+        return float(np.mean(means))
+
+    def times_best(self, row: Row) -> int:
+        """In how many columns a row is best."""
+        return sum(self.mark(row, column) == "best" for column in self.columns)
+
     def alike(self, row: Row, column: Column) -> bool:
         """Whether the trials do not tell a row from the best of its column."""
         ranked = self.ranked(column)

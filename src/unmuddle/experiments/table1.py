@@ -57,15 +57,12 @@ class Table1:
     @property
     def plan(self) -> Plan:
         """What has to be run for it."""
-        oracle = tuple(
-            dict.fromkeys(method for row in self.rows if row.rule == "oracle" for method in row.methods.values())
-        )
-        blocks = tuple(
-            Block(tuple(dict.fromkeys(row.method(noise) for row in self.rows)), (dataset,), (noise,), self.trials)
-            for dataset in self.datasets
-            for noise in self.noises
-        )
-        return Plan(self.name, blocks, oracle)
+        return Plan(self.name, tuple(self._block(data, noise) for data in self.datasets for noise in self.noises))
+
+    def _block(self, dataset: str, noise: Noise) -> Block:
+        methods = tuple(dict.fromkeys(row.method(noise) for row in self.rows))
+        oracle = tuple(row.method(noise) for row in self.rows if row.rule == "oracle")
+        return Block(methods, (dataset,), (noise,), self.trials, oracle)
 
     def collect(self, records: Records) -> Table:
         """The table as far as the records go."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -43,6 +44,11 @@ class Page:
         """Columns by kind of feature noise, as the paper has them."""
         kinds = dict.fromkeys(parse(column.noise.features)[0] for column in self.table.columns)
         return [(kind, [c for c in self.table.columns if parse(c.noise.features)[0] == kind]) for kind in kinds]
+
+    @property
+    def datasets(self) -> list[str]:
+        """In the order of the columns."""
+        return list(dict.fromkeys(column.dataset for column in self.table.columns))
 
     @property
     def standings(self) -> list[Standing]:
@@ -118,9 +124,8 @@ def render(template: str, page: Page) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.globals |= {
-        "heading": heading, "number": number, "signed": signed, "find_printed": find_printed, "edge": starts_dataset
-    }  # fmt: skip
+    helpers = heading, number, plain, signed, find_printed, starts_dataset
+    environment.globals |= {helper.__name__: helper for helper in helpers}
     return environment.get_template(template).render(page=page, table=page.table)
 
 
@@ -131,6 +136,11 @@ def number(entry: Entry) -> str:
     spread = f" ± {entry.std:.2f}" if entry.std is not None else ""
     partial = f" ({len(entry.accuracies)} trials)" if entry.reasons else ""
     return f"{entry.mean:.2f}{spread}{partial}"
+
+
+def plain(value: float) -> str:
+    """With one decimal, or a dash."""
+    return NOTHING if math.isnan(value) else f"{value:.1f}"
 
 
 def signed(value: float) -> str:
