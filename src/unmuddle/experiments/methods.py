@@ -20,11 +20,12 @@ Setting = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Task:
-    """All that a method may see: noisy training data and a seed of its own."""
+    """All that a method may see: noisy training data and a seed of its own; the noise rate only if it is ``told``."""
 
     X: NDArray[np.floating]
     y: NDArray[Any]
     seed: int
+    noise_rate: float | None = None
 
     @property
     def random_state(self) -> int:
@@ -56,7 +57,8 @@ class Method:
 
     ``fit(task)`` for a method that makes its own choices; ``fit(task, setting)`` for one that offers ``settings``, of
     which the runner takes the best on a noisy hold-out. ``tune_once`` names datasets on which that choice is made in
-    the first trial only and kept. ``needs`` is the extra that brings the package ``requires``.
+    the first trial only and kept. ``told`` marks a method that gets the true share of wrong labels, which no user has:
+    it is shown and never ranked. ``needs`` is the extra that brings the package ``requires``.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Method:
     settings: Callable[[Task], Sequence[Setting]] | None = None
     tune_once: tuple[str, ...] = ()
     takes_missing: bool = False
+    told: bool = False
     requires: str = ""
     needs: str = ""
 

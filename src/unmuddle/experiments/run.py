@@ -86,7 +86,9 @@ def run_cell(cell: Cell) -> Record:
 @cache
 def versions() -> str:
     """What the numbers may depend on."""
-    names = [name for name in ("unmuddle", "numpy", "scipy", "scikit-learn", "cleanlab") if _version(name)]
+    names = [
+        name for name in ("unmuddle", "numpy", "scipy", "scikit-learn", "cleanlab", "jax", "optax") if _version(name)
+    ]
     return ", ".join(f"{name} {_version(name)}" for name in names)
 
 
@@ -98,14 +100,14 @@ def _version(name: str) -> str:
 
 
 def _fit(cell: Cell, method: Method) -> Record:
-    task, truth = make_task(cell, takes_missing=method.takes_missing)
+    task, truth = make_task(cell, takes_missing=method.takes_missing, told=method.told)
     setting = dict(method.settings(task)[int(cell.setting)]) if method.settings else {}
     answer, seconds = _timed(method, task, setting if method.settings else None)
     return Record(cell, "done", score(answer, truth), seconds, setting=setting)
 
 
 def _tune(cell: Cell, method: Method) -> Record:
-    task, _ = make_task(cell, takes_missing=method.takes_missing)
+    task, _ = make_task(cell, takes_missing=method.takes_missing, told=method.told)
     assert method.settings is not None  # a plan asks for this only where there are settings
     part, X_judged, y_judged = hold_out(task, cell)
     trials, total = [], 0.0

@@ -26,8 +26,8 @@ LEVEL = 0.05
 class Row:
     """A line of a table: a method, or one method for each kind of feature noise.
 
-    ``rule`` says what it knows that no user has: ``told`` the kind of noise, ``oracle`` the best setting on the test
-    data. Such rows are shown and never ranked. ``paper`` is the name under which the paper prints it.
+    ``rule`` says what it knows that no user has: ``told`` the kind of noise or its rate, ``oracle`` the best setting on
+    the test data. Such rows are shown and never ranked. ``paper`` is the name under which the paper prints it.
     """
 
     name: str
@@ -41,9 +41,10 @@ class Row:
         return self.methods.get(parse(noise.features)[0], self.name)
 
 
-def row_of(method: str) -> Row:
+def row_of(method: str, paper: str = "") -> Row:
     """The row of a single method."""
-    return Row(method, get_method(method).title)
+    known = get_method(method)
+    return Row(method, known.title, rule="told" if known.told else "", paper=paper)
 
 
 class Column(NamedTuple):

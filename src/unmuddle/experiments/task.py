@@ -36,15 +36,17 @@ class Truth:
     labels: NDArray[np.bool_]
 
 
-def make_task(cell: Cell, *, takes_missing: bool = False) -> tuple[Task, Truth]:
-    """Noisy training data for the method of a cell, and the truth behind it."""
+def make_task(cell: Cell, *, takes_missing: bool = False, told: bool = False) -> tuple[Task, Truth]:
+    """Noisy training data for the method of a cell, and the truth behind it, of which it may be ``told`` one number."""
     data = load(cell.dataset)
     train, test = split(data, cell.trial)
     X, X_test = scale(data, train, test)
     features, labels = spoil(cell, X, data.y[train])
     values = features.values if takes_missing else impute_medians(features.values)
     truth = Truth(X, data.y[train], X_test, data.y[test], features.changed, labels.changed)
-    return Task(values, labels.values, seed("method", cell.method, cell.dataset, cell.noise, cell.trial)), truth
+    own_seed = seed("method", cell.method, cell.dataset, cell.noise, cell.trial)
+    rate = float(np.mean(labels.changed)) if told else None
+    return Task(values, labels.values, own_seed, rate), truth
 
 
 @lru_cache(maxsize=2)

@@ -21,6 +21,9 @@ from unmuddle.experiments.run import Record, run_cell
 
 READY = "ready"
 
+ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+"""What JAX reads when it is first imported; nothing can change its threads later."""
+
 
 class Worker:
     """A process, the line to it, and the cell that it is busy with."""
@@ -131,6 +134,7 @@ def _deaf_to_ctrl_c() -> Iterator[None]:
 
 def _work(line: Connection, plugins: tuple[Path, ...]) -> None:
     threading.Thread(target=_die_with_parent, daemon=True).start()
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {ONE_THREAD}".strip()
     for plugin in plugins:
         load_plugin(plugin)
     with threadpool_limits(1), suppress(EOFError, BrokenPipeError):
