@@ -70,7 +70,7 @@ def test_shuffled_batches_of_such_data_often_miss_a_class():
 
 def test_filling_up_uses_the_row_that_counts_for_nothing():
     found = pad_batches([np.array([3, 1, 2]), np.array([0, 4])], 5)
-    assert found.shape == (16, 16)
+    assert found.shape == (16, 32)
     assert found[0, :4].tolist() == [3, 1, 2, 5]
     assert found[1, :3].tolist() == [0, 4, 5]
     assert np.all(found[2:] == 5)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from baselines.fixtures import T, rows_to_descend_on
 from baselines.precision import double
 
@@ -39,11 +40,13 @@ def descend(objective, weights, knobs, step):
     )
     stacked = jnp.pad(np.array(weights, dtype=float), ((0, 0), (0, 0), (0, 1)))
     parameters = {"hidden": [], "output": (stacked, jnp.zeros((len(weights), 4)))}
-    state = State(parameters, optimiser.init(parameters), jax.random.key(0))
-    batches = jnp.arange(32)[None]
+    state = State(parameters, optimiser.init(parameters))
+    batches, seeds = jnp.arange(32)[None], jnp.zeros((1, 4), dtype=jnp.uint32)
     for now in knobs:
-        state, value = run_epoch(objective, optimiser, state, data, batches, 1, now)
-    _, last = run_epoch(objective, optax.set_to_zero(), state._replace(optimiser=()), data, batches, 1, knobs[-1])
+        state, value = run_epoch(objective, optimiser, state, data, batches, seeds, 1, now)
+    _, last = run_epoch(
+        objective, optax.set_to_zero(), state._replace(optimiser=()), data, batches, seeds, 1, knobs[-1]
+    )
     return np.asarray(state.parameters["output"][0])[:, :, :3], float(last), float(value)
 
 
@@ -152,7 +155,7 @@ def test_training_does_not_depend_on_how_arrays_are_filled_up(monkeypatch):
     small = networks()
     for name in ("round_up", "round_columns_up"):
         original = getattr(training, name)
-        monkeypatch.setattr(training, name, lambda size, original=original: 2 * original(size))
+        monkeypatch.setattr(training, name, lambda *size, original=original: 2 * original(*size))
     large = networks()
     assert np.allclose(small["output"][0], large["output"][0], atol=1e-4)
     assert np.allclose(small["hidden"][0][0], large["hidden"][0][0], atol=1e-4)

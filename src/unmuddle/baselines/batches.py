@@ -10,8 +10,8 @@ Index = NDArray[np.intp]
 LARGEST_BATCH = 128
 """Rows in a batch, where the data have four times as many."""
 
-SMALLEST = 16
-"""No size is rounded up to less than this."""
+SMALLEST, SMALLEST_BATCH = 16, 32
+"""No size is rounded up to less than this, and no batch to less than that."""
 
 LARGEST_STEP = 128
 """Columns beyond this are rounded up to its multiples."""
@@ -43,19 +43,20 @@ def stratified_batches(codes: Index, batch_size: int, rng: np.random.Generator) 
 
 def pad_batches(batches: list[Index], filler: int) -> NDArray[np.int32]:
     """One row for each batch, filled up with the number of a row that counts for nothing; sizes are rounded up."""
-    padded = np.full((round_up(len(batches)), round_up(max(map(len, batches)))), filler, dtype=np.int32)
+    shape = round_up(len(batches)), round_up(max(map(len, batches)), SMALLEST_BATCH)
+    padded = np.full(shape, filler, dtype=np.int32)
     for row, batch in zip(padded, batches, strict=False):
         row[: len(batch)] = batch
     return padded
 
 
-def round_up(size: int) -> int:
-    """The next power of two, at least 16.
+def round_up(size: int, least: int = SMALLEST) -> int:
+    """The next power of two, at least 16 or so many.
 
     >>> round_up(3), round_up(16), round_up(17)
     (16, 16, 32)
     """
-    return max(SMALLEST, 1 << (size - 1).bit_length())
+    return max(least, 1 << (size - 1).bit_length())
 
 
 def round_columns_up(size: int) -> int:

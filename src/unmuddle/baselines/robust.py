@@ -17,8 +17,10 @@ from unmuddle.baselines.selection import mean_over
 def objective(parameters: Parameters, batch: Batch, knobs: Knobs) -> Array:
     """Cross entropy and prototypes over the rows that count as clean; views and reconstructions over all."""
     network = _one(parameters)
-    view_key, mix_key = jax.random.split(batch.key)
-    view = _second_view(batch.X, view_key, knobs)
+    n_rows, n_cells = len(batch.X), batch.X.size
+    chances = jax.random.uniform(batch.key, (2 * n_cells + 2 * n_rows + 15,))  # all at once, which compiles quickly
+    for_cells, for_mixing = chances[: 2 * n_cells], chances[2 * n_cells :]
+    view = _second_view(batch.X, for_cells.reshape(2, *batch.X.shape), knobs)
     V, V_view = features(network, batch.X), features(network, view)
     E, E_view = apply_layer(network["embedding"], V), apply_layer(network["embedding"], V_view)
     Z = apply_layer(network["output"], V) + batch.offset
@@ -29,7 +31,7 @@ def objective(parameters: Parameters, batch: Batch, knobs: Knobs) -> Array:
         mean_over(cross_entropy(Z, batch.targets), batch.weights)
         + mean_over(rebuilt, batch.real)
         + knobs["instance_weight"] * mean_over(between_views, batch.real)
-        + knobs["prototype_weight"] * _prototype_loss(network, view, batch, mix_key, knobs)
+        + knobs["prototype_weight"] * _prototype_loss(network, view, batch, for_mixing, knobs)
     )
 
 
@@ -43,13 +45,12 @@ def embed(parameters: Parameters, X: Array) -> Array:
 class_prototypes = jax.jit(contrast.class_prototypes)
 
 
-def _prototype_loss(network: Parameters, view: Array, batch: Batch, key: Array, knobs: Knobs) -> Array:
+def _prototype_loss(network: Parameters, view: Array, batch: Batch, chances: Array, knobs: Knobs) -> Array:
     """Rows mixed with one another, both views of them, against the prototypes of both classes."""
-    share_key, partner_key = jax.random.split(key)
     X = jnp.concatenate([batch.X, view])
     targets, weights = (jnp.concatenate([array, array]) for array in (batch.targets, batch.weights))
-    share = jnp.sort(jax.random.uniform(share_key, (15,)))[7]  # the middle one of 15 is distributed as Beta(8, 8)
-    partners = partners_among(weights, partner_key)
+    share = jnp.sort(chances[:15])[7]  # the middle one of 15 is distributed as Beta(8, 8)
+    partners = partners_among(weights, chances[15:])
     mixed, mixed_targets = (share * array + (1.0 - share) * array[partners] for array in (X, targets))
     f = normalise(apply_layer(network["embedding"], features(network, mixed)))
     known = batch.offset > NOWHERE / 2
@@ -57,19 +58,18 @@ def _prototype_loss(network: Parameters, view: Array, batch: Batch, key: Array, 
     return mean_over(rows, weights)
 
 
-def partners_among(weights: Array, key: Array) -> Array:
+def partners_among(weights: Array, chances: Array) -> Array:
     """A random partner for each row with weight, among those with weight, no two the same."""
-    order = jnp.argsort(jax.random.uniform(key, weights.shape) + (weights == 0))
+    order = jnp.argsort(chances + (weights == 0))
     place = jnp.cumsum(weights > 0) - 1
     return order[jnp.maximum(place, 0)]
 
 
-def _second_view(X: Array, key: Array, knobs: Knobs) -> Array:
-    """Rows with a little noise on every cell and some cells at their mean, which is 0."""
-    noise_key, drop_key = jax.random.split(key)
-    noisy = X + knobs["jitter"] * jax.random.normal(noise_key, X.shape)
-    kept = jax.random.uniform(drop_key, X.shape) >= knobs["drop"]
-    return noisy * kept * knobs["columns"]
+def _second_view(X: Array, chances: Array, knobs: Knobs) -> Array:
+    """Rows with a little normal noise on every cell, and some cells at 0."""
+    noise = jax.scipy.special.ndtri(jnp.clip(chances[0], 1e-7, 1.0 - 1e-7))
+    kept = chances[1] >= knobs["drop"]
+    return (X + knobs["jitter"] * noise) * kept * knobs["columns"]
 
 
 def _rebuild(network: Parameters, E: Array) -> Array:
