@@ -14,10 +14,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-pytest.importorskip("jax", reason="the networks need the extra `baselines`")
+from unmuddle import baselines
+from unmuddle.errors import InvalidParameterError
 
-from unmuddle import baselines  # noqa: E402 - behind the guard
-from unmuddle.errors import InvalidParameterError  # noqa: E402
+pytest.importorskip("jax", reason="the networks need the extra `baselines`")
 
 NETWORKS = [
     baselines.CrossEntropyClassifier,
@@ -31,9 +31,118 @@ NETWORKS = [
     baselines.LQFClassifier,
     baselines.RRLClassifier,
 ]
-FEW = {"n_epochs": 30, "learning_rate": 0.02, "hidden_layer_sizes": (16,)}
+FEW = {"n_epochs": 20, "learning_rate": 0.03, "hidden_layer_sizes": (16,)}
 
 
 @parametrize_with_checks([network(**FEW) for network in NETWORKS])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+each_network = pytest.mark.parametrize("network", NETWORKS)
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, codes = load_wine(return_X_y=True)
+    return X, np.array(["barolo", "grignolino", "barbera"])[codes]
+
+
+@each_network
+def test_string_labels_probabilities_and_seeds(network, wine):
+    X, y = wine
+    model = network(random_state=3, **FEW).fit(X, y)
+    probabilities = model.predict_proba(X)
+    assert set(model.predict(X)) <= set(y)
+    assert np.allclose(probabilities.sum(axis=1), 1.0)
+    assert np.array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(X))
+    again = clone(model).fit(X, y)
+    assert np.array_equal(again.predict_proba(X), probabilities)
+    other = clone(model).set_params(random_state=4).fit(X, y)
+    assert not np.array_equal(other.predict_proba(X), probabilities)
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), probabilities)
+
+
+def test_a_grid_search_in_a_pipeline_works(wine):
+    X, y = wine
+    pipeline = make_pipeline(StandardScaler(), baselines.GCEClassifier(scale=None, random_state=0, **FEW))
+    search = GridSearchCV(pipeline, {"gceclassifier__q": [0.3, 0.7]}, cv=2).fit(X, y)
+    assert search.best_score_ > 0.9
+
+
+def test_dataframes_keep_their_column_names(wine):
+    X, y = wine
+    frame = pd.DataFrame(X).add_prefix("c")
+    model = baselines.CrossEntropyClassifier(random_state=0, **FEW).fit(frame, pd.Series(y))
+    assert list(model.feature_names_in_) == list(frame.columns)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[frame.columns[::-1]])
+
+
+@pytest.mark.parametrize(
+    ("network", "changes", "words"),
+    [
+        (baselines.CrossEntropyClassifier, {"hidden_layer_sizes": 64}, r"hidden_layer_sizes .* tuple .* 64"),
+        (baselines.CrossEntropyClassifier, {"n_epochs": 0}, "n_epochs must be an integer of at least 1.*0"),
+        (baselines.CrossEntropyClassifier, {"batch_size": "many"}, "batch_size.*'many'"),
+        (baselines.CrossEntropyClassifier, {"learning_rate": -1.0}, r"learning_rate.*-1\.0"),
+        (baselines.CrossEntropyClassifier, {"validation_fraction": 1.0}, r"validation_fraction.*below 1.*1\.0"),
+        (baselines.CrossEntropyClassifier, {"scale": "loud"}, "scale must be one of.*'loud'"),
+        (baselines.GCEClassifier, {"q": 0.0}, r"q must be a number above 0 to 1; got 0\.0"),
+        (baselines.GCEClassifier, {"truncated": "yes"}, "truncated must be True or False"),
+        (baselines.SCEClassifier, {"log_zero": 4.0}, r"log_zero.*below 0; got 4\.0"),
+        (baselines.CoTeachingClassifier, {"noise_rate": "guess"}, "noise_rate must be 'estimate' or.*'guess'"),
+        (baselines.CoTeachingClassifier, {"noise_rate": 1.0}, r"noise_rate.*got 1\.0"),
+        (baselines.JoCoRClassifier, {"agreement": 1.5}, r"agreement.*1\.5"),
+        (baselines.DMIClassifier, {"fine_learning_rate": 0}, "fine_learning_rate.*got 0"),
+        (baselines.ForwardClassifier, {"transition": "magic"}, "transition must be one of.*'magic'"),
+        (baselines.ForwardClassifier, {"transition": np.eye(2)}, r"3 classes; got shape \(2, 2\)"),
+        (baselines.ForwardClassifier, {"transition": np.ones((3, 3))}, "rows that sum to 1"),
+        (baselines.LQFClassifier, {"information": "gossip"}, "information must be one of.*'gossip'"),
+        (baselines.LQFClassifier, {"shrink": 2}, "shrink.*got 2"),
+        (baselines.RRLClassifier, {"hidden_layer_sizes": ()}, "at least one layer"),
+        (baselines.RRLClassifier, {"n_neighbors": 0}, "n_neighbors.*got 0"),
+    ],
+)
+def test_bad_parameters_are_named_with_rule_and_value(network, changes, words, wine):
+    with pytest.raises(InvalidParameterError, match=words):
+        network(**{**FEW, **changes}).fit(*wine)
+
+
+WITHOUT_JAX = """
+import sys
+sys.modules["jax"] = sys.modules["optax"] = None
+import numpy as np
+import unmuddle
+from unmuddle import baselines, experiments
+from unmuddle.errors import MissingExtraError
+X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 2
+baselines.RPCAClassifier().fit(X, y).predict(X)
+try:
+    baselines.GCEClassifier().fit(X, y)
+except MissingExtraError as error:
+    print(error)
+"""
+
+
+def test_without_jax_all_can_be_imported_and_fitting_says_what_to_install():
+    done = subprocess.run([sys.executable, "-c", WITHOUT_JAX], capture_output=True, text=True, check=True)
+    assert "GCEClassifier needs jax" in done.stdout
+    assert "pip install 'unmuddle[baselines]'" in done.stdout
+
+
+PREDICT_WITHOUT_JAX = """
+import pickle, sys
+sys.modules["jax"] = sys.modules["optax"] = None
+model, X = pickle.load(sys.stdin.buffer)
+sys.stdout.buffer.write(pickle.dumps(model.predict_proba(X)))
+"""
+
+
+def test_a_fitted_network_predicts_where_there_is_no_jax(wine):
+    X, y = wine
+    model = baselines.CoTeachingClassifier(random_state=0, **FEW).fit(X, y)
+    done = subprocess.run(
+        [sys.executable, "-c", PREDICT_WITHOUT_JAX], input=pickle.dumps((model, X)), capture_output=True, check=True
+    )
+    assert np.array_equal(pickle.loads(done.stdout), model.predict_proba(X))
