@@ -1,6 +1,8 @@
-"""The paper's competitors and their kin: settings of their own, an epoch chosen on noisy labels, no grid.
+"""The paper's competitors and their kin.
 
-Features come scaled. Co-teaching, JoCoR and MentorNet estimate the noise rate; a second method of each is told it.
+Networks have settings fixed beforehand and choose an epoch by noisy labels that they do not train on; RPCA has nine
+settings that the runner chooses among. Features come scaled. Co-teaching, JoCoR and MentorNet estimate the noise rate;
+a second method of each is told it.
 """
 
 from __future__ import annotations
@@ -9,17 +11,30 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
 
 from unmuddle import baselines
-from unmuddle.experiments.methods import Answer, Task, method
+from unmuddle.experiments.methods import Answer, Setting, Task, method
+
+MULTIPLES, STRENGTHS = (1.0, 2.0, 3.0), (0.01, 0.1, 1.0)
+"""Of RPCA's own weight, from smooth to rough, and C of the logistic regression behind it."""
 
 JAX = {"requires": "optax", "needs": "baselines"}  # which requires jax itself
 
 
-@method("rpca", "RPCA, then logistic regression")
-def fit_rpca(task: Task) -> Answer:
-    """New rows, which are clean here, by orthogonal projection; the sparse part's weight by noisy cross-validation."""
-    model = baselines.RPCAClassifier(mode="projection", scale=None, random_state=task.random_state).fit(task.X, task.y)
+def _rpca_settings(task: Task) -> list[Setting]:
+    return [{"multiple": multiple, "C": C} for multiple in MULTIPLES for C in STRENGTHS]
+
+
+@method("rpca", "RPCA, then logistic regression", settings=_rpca_settings, tune_once=("cnae9",))
+def fit_rpca(task: Task, setting: Setting) -> Answer:
+    """The weight of the sparse part as a multiple of its default; new rows, clean here, by orthogonal projection."""
+    model = baselines.RPCAClassifier(
+        LogisticRegression(C=setting["C"], max_iter=1000),
+        lambda_sparse=setting["multiple"] / np.sqrt(max(task.X.shape)),
+        mode="projection",
+        scale=None,
+    ).fit(task.X, task.y)
     recovered = model.rpca_.low_rank_
     return _answer(
         model,
