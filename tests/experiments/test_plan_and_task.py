@@ -8,8 +8,9 @@ import pytest
 from unmuddle.datasets import load_wine
 from unmuddle.errors import DatasetError, InvalidParameterError
 from unmuddle.experiments import task as tasks
-from unmuddle.experiments.methods import Answer
+from unmuddle.experiments.methods import METHODS, Answer
 from unmuddle.experiments.plan import Block, Cell, Noise, Plan, parse, seed
+from unmuddle.experiments.table import row_of
 
 LIGHT = Noise("gaussian(sigma=0.2)", "uniform(rate=0.3)")
 
@@ -55,6 +56,16 @@ def test_every_method_meets_the_same_data_with_a_seed_of_its_own():
     np.testing.assert_array_equal(first.X, second.X)
     np.testing.assert_array_equal(first.y, second.y)
     assert first.seed != second.seed
+
+
+def test_only_a_method_that_is_told_learns_the_share_of_wrong_labels():
+    (ignorant, _), (told, truth) = tasks.make_task(cell()), tasks.make_task(cell(), told=True)
+    assert ignorant.noise_rate is None
+    assert told.noise_rate == np.mean(truth.y != told.y)
+    told_methods = {name for name, each in METHODS.items() if each.told}
+    assert told_methods == {"coteaching-told", "jocor-told", "mentornet-told"}
+    assert all(row_of(name).rule == "told" for name in told_methods)
+    assert row_of("coteaching").rule == ""
 
 
 def test_noises_share_split_and_labels_share_draws_across_feature_noise():
