@@ -15,6 +15,7 @@
         +-- StationarityWarning            the fit is not a certified stationary point
         +-- CollapsedWarning               every row gets the same scores
         +-- MemorizedWarning               the recovered labels merely repeat the given ones
+        +-- DivergedWarning                the training of a network left the numbers there are
 """
 
 from __future__ import annotations
@@ -82,3 +83,7 @@ class CollapsedWarning(UnmuddleWarning):
 
 class MemorizedWarning(UnmuddleWarning):
     """The recovered labels equal the given ones on nearly every row."""
+
+
+class DivergedWarning(UnmuddleWarning):
+    """A network's objective or weights were no longer finite; training stopped and kept what was before."""

@@ -83,6 +83,10 @@ def test_dataframes_keep_their_column_names(wine):
     ("network", "changes", "words"),
     [
         (baselines.CrossEntropyClassifier, {"hidden_layer_sizes": 64}, r"hidden_layer_sizes .* tuple .* 64"),
+        (baselines.CrossEntropyClassifier, {"hidden_layer_sizes": (True,)}, "hidden_layer_sizes.*True"),
+        (baselines.CrossEntropyClassifier, {"hidden_layer_sizes": np.array([4, 4])}, "hidden_layer_sizes.*array"),
+        (baselines.CoTeachingClassifier, {"noise_rate": np.array([0.1, 0.2])}, "noise_rate must be 'estimate' or"),
+        (baselines.ForwardClassifier, {"transition": [["a", "b"]]}, "matrix of numbers"),
         (baselines.CrossEntropyClassifier, {"n_epochs": 0}, "n_epochs must be an integer of at least 1.*0"),
         (baselines.CrossEntropyClassifier, {"batch_size": "many"}, "batch_size.*'many'"),
         (baselines.CrossEntropyClassifier, {"learning_rate": -1.0}, r"learning_rate.*-1\.0"),
@@ -107,6 +111,26 @@ def test_dataframes_keep_their_column_names(wine):
 def test_bad_parameters_are_named_with_rule_and_value(network, changes, words, wine):
     with pytest.raises(InvalidParameterError, match=words):
         network(**{**FEW, **changes}).fit(*wine)
+
+
+def test_features_beyond_single_precision_are_refused(wine):
+    X, y = wine
+    with pytest.raises(ValueError, match=r"X is too large.*scale='standard'"):
+        baselines.CrossEntropyClassifier(scale=None, **FEW).fit(1e20 * X, y)
+
+
+def test_a_given_transition_matrix_is_copied(wine):
+    T = np.eye(3)
+    model = baselines.ForwardClassifier(transition=T, random_state=0, **FEW).fit(*wine)
+    T[:] = 0.0
+    assert np.array_equal(model.transition_, np.eye(3))
+
+
+def test_refitting_leaves_nothing_of_the_last_fit(wine):
+    model = baselines.GCEClassifier(truncated=True, random_state=0, **FEW).fit(*wine)
+    assert len(model.kept_) == len(model.trained_rows_)
+    assert not hasattr(model.set_params(truncated=False).fit(*wine), "kept_")
+    assert model.loss_curve_.min() > 0
 
 
 WITHOUT_JAX = """

@@ -9,7 +9,7 @@ from baselines.precision import double
 jax = pytest.importorskip("jax", reason="the networks need the extra `baselines`")
 jnp = jax.numpy
 
-from unmuddle.baselines import losses  # noqa: E402 - behind the guard
+from unmuddle.baselines import losses, objectives  # noqa: E402 - behind the guard
 
 
 @pytest.fixture(autouse=True)
@@ -64,8 +64,12 @@ def test_truncation_prunes_the_rows_it_is_known_to_prune():
     assert at_half == pytest.approx(0.54918256, abs=1e-8)
     assert kept.tolist() == [True, False, True, False, False, True]
     close(np.minimum(rows, at_half).mean(), 0.39281183)
-    close((kept * (rows - at_half)).mean(), -0.15637073)
-    close((rows - at_half).mean(), 0.00140158)
+    for weights, value in ((kept, -0.15637073), (np.ones(6), 0.00140158)):
+        batch = objectives.Batch(
+            jnp.asarray(Z1), jnp.asarray(Y), jnp.asarray(weights, dtype=float), jnp.asarray(REAL), jnp.zeros(3), None
+        )
+        handing_through = {"hidden": [], "output": (jnp.eye(3)[None], jnp.zeros((1, 3)))}
+        close(objectives.generalised(handing_through, batch, {"q": 0.7, "truncation": 0.5}), value)
 
 
 @pytest.mark.parametrize(
@@ -86,6 +90,12 @@ def test_forward_correction_has_its_known_values():
     close(losses.forward_corrected(Z1, Y, T), rows)
     close(losses.forward_corrected(Z1, Y, T).mean(), 0.94120526)
     close(losses.forward_corrected(Z1, Y, np.eye(3)), CE1)
+
+
+def test_predictions_are_not_put_through_a_second_softmax():
+    """A mistake in circulation: noisy probabilities taken for logits; its mean is known as well."""
+    mistaken = losses.cross_entropy(softmax(Z1) @ T, Y).mean()
+    close(mistaken, 1.01476818)
 
 
 def test_forward_correction_survives_impossible_labels():
@@ -140,6 +150,16 @@ def test_the_determinant_loss_has_its_known_value_and_gradient():
     close(gradient[4], [0.07875934, 0.00405207, -0.08281141])
     p, slopes = softmax(Z1), -np.linalg.inv(Y.T @ softmax(Z1)).T[CODES]
     close(gradient, p * (slopes - (slopes * p).sum(axis=1, keepdims=True)))
+
+
+def test_variants_of_the_determinant_loss_differ_as_published():
+    """With 0.001 inside the logarithm and with counts divided by the rows, which we do without."""
+    determinant = float(np.exp(-losses.determinant_loss(Z1, Y, REAL)))
+    normalised = float(np.exp(-losses.determinant_loss(Z1, Y, REAL / 6)))
+    close(-np.log(determinant + 0.001), 0.15842684)
+    close(normalised, 0.00394669)
+    close(-np.log(normalised), 5.53487760)
+    close(-np.log(normalised + 0.001), 5.30903628)
 
 
 def test_noise_shifts_the_determinant_loss_and_leaves_its_gradient_alone():

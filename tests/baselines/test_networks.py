@@ -3,13 +3,18 @@
 import numpy as np
 import pytest
 
+from baselines.precision import double
 from unmuddle import baselines
+from unmuddle.baselines import base
+from unmuddle.baselines.base import hold_out
+from unmuddle.baselines.batches import stratified_batches
+from unmuddle.baselines.forward import read_anchors
+from unmuddle.baselines.lqf import principal_components
+from unmuddle.errors import DivergedWarning
 
 jax = pytest.importorskip("jax", reason="the networks need the extra `baselines`")
 
 from unmuddle.baselines import objectives, robust, training  # noqa: E402 - behind the guard
-from unmuddle.baselines.batches import stratified_batches  # noqa: E402
-from unmuddle.baselines.forward import read_anchors  # noqa: E402
 from unmuddle.baselines.training import Budget, Course  # noqa: E402
 
 METHODS = [
@@ -116,8 +121,9 @@ def test_no_step_of_the_determinant_loss_has_a_zero_gradient():
     dealt = []
 
     def deal(*arguments):
-        dealt.extend(stratified_batches(*arguments))
-        return dealt[-9:]
+        batches = stratified_batches(*arguments)
+        dealt.extend(batches)
+        return batches
 
     trained = course.train(objectives.determinant, start, n_epochs=10, learning_rate=1e-3, deal=deal)
     assert np.isfinite(trained.losses).all()
@@ -194,28 +200,148 @@ def test_the_middle_of_fifteen_uniform_numbers_is_beta_8_8():
     assert middle.var() == pytest.approx(1 / 68, rel=0.02)
 
 
-def test_methods_see_neither_test_data_nor_the_rows_they_are_judged_by():
-    """Whoever is trained on rows to be judged by would prefer other epochs if only their labels were changed."""
-    rng = np.random.default_rng(0)
-    X, y = blobs(200, rng)
-    budget = Budget(hidden=(8,), n_epochs=12, batch_size=32, learning_rate=0.01, weight_decay=0.0)
-    judged = np.arange(0, 200, 5)
-    losses = []
-    for labels in (y, np.where(np.isin(np.arange(200), judged), 1 - y, y)):
-        course = Course(X, labels, 2, judged, budget, np.random.default_rng(0))
-        losses.append(course.train(objectives.plain, course.networks(1)).losses)
-    assert losses[0] == losses[1]
+@pytest.mark.parametrize("method", METHODS[1:])
+def test_labels_of_rows_held_out_choose_the_epoch_and_nothing_else(method, monkeypatch):
+    """With all of them changed and too few epochs to choose among, every network is the same."""
+    X, y = blobs(200, np.random.default_rng(0))
+    held_out = hold_out(y, 0.2, np.random.default_rng(1))
+    monkeypatch.setattr(base, "hold_out", lambda *_: held_out)
+    changed = np.where(np.isin(np.arange(200), held_out), 1 - y, y)
+    model = method(n_epochs=5, learning_rate=0.01, random_state=0)
+    first, second = (model.fit(X, labels).predict_proba(X) for labels in (y, changed))
+    assert np.array_equal(first, second)
+    assert np.array_equal(np.setdiff1d(np.arange(200), model.trained_rows_), held_out)
+    assert model.validation_scores_.max() < 0.9  # of the changed labels
 
 
-def test_one_seed_gives_the_same_networks_with_double_precision_switched_on():
-    """A user's own setting of JAX does not change what is computed here."""
-    from baselines.precision import double  # noqa: PLC0415
-
+@pytest.mark.parametrize("method", [baselines.RRLClassifier, baselines.CoTeachingClassifier])
+def test_a_users_own_setting_of_jax_changes_nothing(method):
+    """Double precision switched on: the same random numbers, and single precision all the same."""
     X, y = blobs(60, np.random.default_rng(0))
-    model = baselines.RRLClassifier(n_epochs=6, random_state=0)
+    model = method(n_epochs=15, random_state=0)
     single = model.fit(X, y).predict_proba(X)
     with double():
-        assert np.allclose(model.fit(X, y).predict_proba(X), single, atol=0.05)
+        assert np.allclose(model.fit(X, y).predict_proba(X), single, atol=1e-3)
+
+
+def knobs_of(model, X, y, monkeypatch):
+    """What a method hands to the training loop."""
+    seen = {}
+    train = Course.train
+
+    def spy(self, objective, parameters, knobs=None, **options):
+        seen.update(knobs or {}, **(options.get("each_epoch") or {}), before=options.get("before"))
+        return train(self, objective, parameters, knobs, **options)
+
+    monkeypatch.setattr(Course, "train", spy)
+    model.fit(X, y)
+    return seen
+
+
+@pytest.mark.parametrize(
+    "method", [baselines.CoTeachingClassifier, baselines.JoCoRClassifier, baselines.MentorNetClassifier]
+)
+def test_selecting_methods_follow_the_published_schedules(method, monkeypatch):
+    X, y = blobs(40, np.random.default_rng(0))
+    seen = knobs_of(method(noise_rate=0.45, n_epochs=20, random_state=0), X, y, monkeypatch)
+    assert np.allclose(seen["forget"][:11], [0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.45])
+    assert seen["beta"].tolist() == [0.9] * 8 + [0.1] * 12
+
+
+def test_rrl_begins_without_contrast_and_may_let_prototypes_in_slowly(monkeypatch):
+    X, y = blobs(40, np.random.default_rng(0))
+    seen = knobs_of(baselines.RRLClassifier(n_epochs=40, random_state=0), X, y, monkeypatch)
+    assert seen["prototype_weight"].tolist() == [0.0] * 2 + [5.0] * 38
+    assert seen["instance_weight"].tolist() == [0.0] * 2 + [1.0] * 38
+    seen = knobs_of(baselines.RRLClassifier(ramp=True, n_epochs=40, random_state=0), X, y, monkeypatch)
+    assert seen["prototype_weight"].tolist() == [0.0, 0.0, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5] + [5.0] * 32
+
+
+def test_pruning_asks_the_best_networks_and_not_the_latest(monkeypatch):
+    """The best ones put every row into its class, the latest ones none."""
+    X, y = blobs(40, np.random.default_rng(0))
+    model = baselines.GCEClassifier(truncated=True, n_epochs=6, validation_fraction=0, random_state=0)
+    before = knobs_of(model, X, y, monkeypatch)["before"]
+    monkeypatch.setattr(Course, "predict", lambda self, good: np.eye(2)[self.codes if good else 1 - self.codes])
+    before(training.Progress(2, now=False, best=True))
+    assert model.kept_.all()
+    change = before(training.Progress(12, now=True, best=False))
+    assert model.kept_.all()  # where all would go, all stay
+    assert float(change.data.weights.sum()) == 40
+    assert before(training.Progress(3, now=True, best=True)) is None
+
+
+def rrl_value(weights, targets, X, instance=1.0, prototype=5.0):
+    """RRL's objective at a network drawn once, with the random numbers of one seed."""
+    budget = Budget(hidden=(6,), n_epochs=1, batch_size=8, learning_rate=0.01, weight_decay=0.0)
+    course = Course(X, np.arange(8) % 2, 2, np.array([], dtype=int), budget, np.random.default_rng(0))
+    parameters = {**course.networks(1), "embedding": course.layer(6, 4), "reconstruction": course.layer(4, 6)}
+    data = course.data
+    batch = objectives.Batch(
+        data.X[:8],
+        jax.numpy.pad(targets, ((0, 0), (0, data.targets.shape[1] - 2))),
+        weights,
+        data.real[:8],
+        data.offset,
+        jax.random.wrap_key_data(np.arange(4, dtype=np.uint32), impl="rbg"),
+    )
+    knobs = {
+        "temperature": 0.3,
+        "jitter": 0.1,
+        "drop": 0.15,
+        "columns": np.arange(data.X.shape[1]) < X.shape[1],
+        "instance_weight": instance,
+        "prototype_weight": prototype,
+        "prototypes": np.pad(np.eye(2, 4), ((0, data.targets.shape[1] - 2), (0, 0))),
+    }
+    return float(robust.objective(parameters, batch, knobs))
+
+
+def test_labels_of_rows_that_are_not_clean_do_not_count_in_rrl_but_their_features_do():
+    rng = np.random.default_rng(0)
+    X, targets = rng.normal(size=(8, 3)), np.eye(2)[np.arange(8) % 2]
+    weights = np.array([1.0, 1, 1, 1, 0, 0, 1, 0])
+    other_targets, other_X = targets.copy(), X.copy()
+    other_targets[[4, 5, 7]] = other_targets[[4, 5, 7], ::-1]
+    other_X[4] += 1.0
+    value = rrl_value(weights, targets, X)
+    assert rrl_value(weights, other_targets, X) == value
+    assert rrl_value(weights, other_targets[::-1].copy(), X) != value
+    assert abs(rrl_value(weights, targets, other_X) - value) > 1e-3
+    assert rrl_value(np.zeros(8), targets, X) == rrl_value(np.zeros(8), other_targets, X)
+
+
+def test_the_terms_of_rrl_add_up_with_their_weights():
+    rng = np.random.default_rng(0)
+    X, targets, weights = rng.normal(size=(8, 3)), np.eye(2)[np.arange(8) % 2], np.ones(8)
+    base_value = rrl_value(weights, targets, X, 0.0, 0.0)
+    instance = rrl_value(weights, targets, X, 1.0, 0.0) - base_value
+    prototype = rrl_value(weights, targets, X, 0.0, 1.0) - base_value
+    assert instance > 0.1
+    assert prototype > 0.1
+    both = base_value + 2 * instance + 5 * prototype
+    assert rrl_value(weights, targets, X, 2.0, 5.0) == pytest.approx(both, rel=1e-5)
+
+
+def test_columns_that_cannot_tell_classes_apart_leave_the_network_under_cross_entropy():
+    """One binary column and three classes: U has rank 2, the determinant is 0."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (120, 1)).astype(float), np.arange(120) % 3
+    model = baselines.DMIClassifier(hidden_layer_sizes=(16,), n_epochs=40, random_state=0)
+    with pytest.warns(DivergedWarning, match="no longer finite"):
+        model.fit(X, y)
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_decorrelated_columns_are_uncorrelated_and_of_unit_size():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4)) @ rng.normal(size=(4, 4))
+    found = principal_components(np.column_stack([X, X[:, 0]]))  # the last one says nothing new
+    assert np.allclose(np.diag(found.T @ found / 300), [0, 1, 1, 1, 1], atol=1e-8)
+    assert np.allclose(found.T @ found / 300, np.diag([0, 1, 1, 1, 1]), atol=1e-8)
+    y = rng.integers(0, 2, 300)
+    model = baselines.LQFClassifier(decorrelate=True, n_epochs=2, random_state=0).fit(X, y)
+    assert np.allclose(model.transition_.sum(axis=1), 1.0)
 
 
 def test_an_epoch_is_compiled_once_for_sizes_that_are_rounded_to_the_same():

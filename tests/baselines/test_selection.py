@@ -47,6 +47,8 @@ def test_co_teaching_has_its_known_losses():
         assert float(mean_over(first, keep_smallest(second, REAL, forget))) == pytest.approx(by_second, abs=1e-8)
         assert float(mean_over(second, keep_smallest(first, REAL, forget))) == pytest.approx(by_first, abs=1e-8)
         assert value(objectives.taught, forget) == pytest.approx(by_second + by_first, abs=2e-8)
+    first_kept = mean_over(first, keep_smallest(second, REAL, 0.35))
+    assert float(first_kept) / 3 == pytest.approx(0.36718157, abs=1e-8)  # the reference code divides once more
     assert value(objectives.taught, 0.0) == pytest.approx(0.83601612 + 0.79421345, abs=2e-8)
 
 

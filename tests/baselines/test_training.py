@@ -11,6 +11,7 @@ optax = pytest.importorskip("optax", reason="the networks need the extra `baseli
 jnp = jax.numpy
 
 from unmuddle.baselines import objectives  # noqa: E402 - behind the guard
+from unmuddle.baselines.batches import stratified_batches  # noqa: E402
 from unmuddle.baselines.training import ADAM, Budget, Course, Data, State, run_epoch  # noqa: E402
 
 X, TRUE, GIVEN = rows_to_descend_on()
@@ -144,13 +145,24 @@ def test_adam_is_that_of_the_textbook():
         assert np.allclose(found, theta, atol=1e-5)
 
 
-def test_training_does_not_depend_on_how_arrays_are_filled_up(monkeypatch):
+@pytest.mark.parametrize(
+    ("objective", "n_networks", "knobs"),
+    [
+        (objectives.plain, 1, {}),
+        (objectives.taught, 2, {"forget": 0.2, "per_class": 0.0}),
+        (objectives.joint, 2, {"forget": 0.2, "per_class": 1.0, "agreement": 0.5}),
+        (objectives.determinant, 1, {}),
+    ],
+)
+def test_training_does_not_depend_on_how_arrays_are_filled_up(monkeypatch, objective, n_networks, knobs):
     """Rows, columns and classes at twice the size lead to the same networks."""
     from unmuddle.baselines import training  # noqa: PLC0415
 
     def networks():
-        here = course()
-        return here.unpad(here.train(objectives.plain, here.networks(1)).parameters)[0]
+        here = course(n_epochs=10)
+        trained = here.train(objective, here.networks(n_networks), knobs, deal=stratified_batches, learning_rate=0.01)
+        assert len(trained.losses) == 10
+        return here.unpad(trained.parameters)[-1]
 
     small = networks()
     for name in ("round_up", "round_columns_up"):
@@ -191,3 +203,13 @@ def test_without_rows_to_judge_by_the_last_epoch_is_kept():
     assert trained.epoch == 24
     assert trained.scores == []
     assert trained.losses[-1] < trained.losses[0]
+
+
+def test_training_stops_where_numbers_end_and_keeps_what_was_before():
+    here = course(n_epochs=30)
+    start = here.networks(1)
+    trained = here.train(objectives.plain, start, learning_rate=1e30)
+    assert here.diverged_at is not None
+    assert trained.epoch == here.diverged_at - 1
+    assert all(np.isfinite(array).all() for array in jax.tree_util.tree_leaves(trained.parameters))
+    assert np.isfinite(trained.losses).all()

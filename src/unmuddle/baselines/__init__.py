@@ -1,5 +1,6 @@
 """The paper's competitors and their kin as scikit-learn estimators; networks need the extra ``baselines``."""
 
+from unmuddle.baselines.base import NetworkClassifier
 from unmuddle.baselines.coteaching import CoTeachingClassifier
 from unmuddle.baselines.cross_entropy import CrossEntropyClassifier
 from unmuddle.baselines.dmi import DMIClassifier
@@ -22,6 +23,7 @@ __all__ = [
     "JoCoRClassifier",
     "LQFClassifier",
     "MentorNetClassifier",
+    "NetworkClassifier",
     "RPCAClassifier",
     "RRLClassifier",
     "SCEClassifier",

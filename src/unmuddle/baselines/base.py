@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-from abc import abstractmethod
+import warnings
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from unmuddle.baselines.batches import default_batch_size
 from unmuddle.core.prox import Array
-from unmuddle.errors import InvalidParameterError, MissingExtraError
+from unmuddle.errors import DivergedWarning, InvalidParameterError, MissingExtraError
 from unmuddle.estimators import validation
 from unmuddle.estimators.scaling import SCALINGS
 
@@ -29,7 +30,7 @@ FEW_COLUMNS, NARROW, WIDE = 100, 64, 256
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class NetworkClassifier(ClassifierMixin, BaseEstimator):
+class NetworkClassifier(ClassifierMixin, BaseEstimator, ABC):
     """What all methods that train networks have in common.
 
     Parameters
@@ -62,7 +63,9 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
     loss_curve_, validation_scores_ : ndarrays
         The objective and the accuracy on noisy validation rows at every epoch, of the last stage.
     best_epoch_ : int
-        The epoch of it whose networks were kept, counted from 0.
+        The epoch of it whose networks were kept, counted from 0; -1 if none was finite.
+    trained_rows_ : ndarray of shape (n_trained,)
+        Positions of the rows that were trained on; the others chose the epoch.
     n_iter_, n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
     """
@@ -95,12 +98,23 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
         features = validation.check_features(self, X, reset=True)
         self.classes_, codes = validation.check_labels(y, len(features))
         self._scaling = SCALINGS[self.scale](features)
-        course = self._open_course(validation.check_scaled(self._scaling.apply(features)), codes)
+        rows = self._scaling.apply(features)
+        with np.errstate(over="ignore"):
+            validation.check_scaled(rows.astype(np.float32))  # the precision of the networks
+        course = self._open_course(rows, codes)
         trained = self._learn(course)
-        self.networks_ = course.unpad(trained.parameters)
+        self.networks_, self.trained_rows_ = course.unpad(trained.parameters), course.rows
         self.loss_curve_, self.validation_scores_ = np.array(trained.losses), np.array(trained.scores)
         self.best_epoch_ = trained.epoch
         self.n_iter_ = self.n_epochs
+        if course.diverged_at is not None:
+            warnings.warn(
+                f"training stopped at epoch {course.diverged_at} of a stage, where the objective or the weights were "
+                "no longer finite; what was there before is kept. Lower learning_rate, scale X, or drop columns that "
+                "say nothing.",
+                DivergedWarning,
+                stacklevel=2,
+            )
         return self
 
     def predict_proba(self, X: Any) -> Array:
@@ -120,16 +134,14 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
 
     def _validate_parameters(self) -> None:
         sizes = self.hidden_layer_sizes
-        if sizes != "auto" and not (
-            isinstance(sizes, list | tuple) and all(isinstance(size, int) and size > 0 for size in sizes)
-        ):
+        if not is_word(sizes, "auto") and not (isinstance(sizes, list | tuple) and all(map(_is_size, sizes))):
             raise InvalidParameterError(
-                f"hidden_layer_sizes must be 'auto' or a tuple of integers of at least 1; got {sizes!r}."
+                f"hidden_layer_sizes must be 'auto' or a tuple of integers of at least 1, such as (64,); got {sizes!r}."
             )
         validation.check_count("n_epochs", self.n_epochs)
-        if self.batch_size != "auto":
-            validation.check_count("batch_size", self.batch_size)
-        validation.check_positive("learning_rate", self.learning_rate)
+        if not is_word(self.batch_size, "auto"):
+            validation.check_count("batch_size, unless 'auto',", self.batch_size)
+        check_within("learning_rate", self.learning_rate, 0.0, 100.0)
         check_share("weight_decay", self.weight_decay)
         check_share("validation_fraction", self.validation_fraction)
         validation.check_choice("scale", self.scale, SCALINGS)
@@ -147,9 +159,9 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
         n_trained = len(codes) - len(judged)
         hidden = (NARROW if X.shape[1] <= FEW_COLUMNS else WIDE,)
         budget = Budget(
-            hidden=hidden if self.hidden_layer_sizes == "auto" else tuple(self.hidden_layer_sizes),
+            hidden=hidden if is_word(self.hidden_layer_sizes, "auto") else tuple(map(int, self.hidden_layer_sizes)),
             n_epochs=int(self.n_epochs),
-            batch_size=default_batch_size(n_trained) if self.batch_size == "auto" else int(self.batch_size),
+            batch_size=default_batch_size(n_trained) if is_word(self.batch_size, "auto") else int(self.batch_size),
             learning_rate=float(self.learning_rate),
             weight_decay=float(self.weight_decay),
         )
@@ -174,6 +186,15 @@ def check_within(name: str, value: Any, low: float, high: float, *, closed: bool
     if not (_is_number(value) and low <= value <= high and (closed or value > low)):
         start = f"from {low:g}" if closed else f"above {low:g}"
         raise InvalidParameterError(f"{name} must be a number {start} to {high:g}; got {value!r}.")
+
+
+def is_word(value: Any, word: str) -> bool:
+    """Whether a parameter is that word; an array is not compared with it."""
+    return isinstance(value, str) and value == word
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) > 0
 
 
 def _is_number(value: Any) -> bool:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from unmuddle.baselines.base import NetworkClassifier
+from unmuddle.baselines.base import NetworkClassifier, check_within
 from unmuddle.baselines.batches import stratified_batches
-from unmuddle.estimators.validation import check_positive
 
 if TYPE_CHECKING:
     from unmuddle.baselines.training import Course, Trained
@@ -18,7 +17,8 @@ class DMIClassifier(NetworkClassifier):
     """A network under cross entropy first, then under ``-log |det U|``, U the joint counts of labels and predictions.
 
     Noise that does not depend on the features multiplies U by a matrix, so it shifts the loss and leaves its gradient
-    alone. Every batch holds every class: without one the determinant and its gradient are 0.
+    alone. Every batch holds every class: without one the determinant and its gradient are 0. Where even so the
+    determinant is 0, for the columns cannot tell all classes apart, the network under cross entropy is kept.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class DMIClassifier(NetworkClassifier):
 
     def _validate_parameters(self) -> None:
         super()._validate_parameters()
-        check_positive("fine_learning_rate", self.fine_learning_rate)
+        check_within("fine_learning_rate", self.fine_learning_rate, 0.0, 100.0)
 
     def _learn(self, course: Course) -> Trained:
         n_fine = course.budget.n_epochs // 2

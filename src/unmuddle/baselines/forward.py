@@ -29,7 +29,7 @@ class ForwardClassifier(NetworkClassifier):
     transition : array-like of shape (n_classes, n_classes), or {"anchors", "consensus"}, default="anchors"
         T, probability of given label j for true class i in row i and column j, classes in sorted order. "anchors" reads
         row i off the training row that a network, trained under cross entropy for half of the epochs, takes for class i
-        most surely (the 97th percentile, as the authors do); "consensus" is LQF's without weights.
+        most surely (at the 97th percentile, about as the authors do); "consensus" is LQF's without weights.
     **others
         As in :class:`NetworkClassifier`.
 
@@ -49,9 +49,10 @@ class ForwardClassifier(NetworkClassifier):
     def _learn(self, course: Course) -> Trained:
         n_epochs = course.budget.n_epochs
         if isinstance(self.transition, str) and self.transition == "anchors":
-            first = course.train(course.objectives.plain, course.networks(1), n_epochs=-(-n_epochs // 2))
+            n_first = max(1, n_epochs // 2)
+            first = course.train(course.objectives.plain, course.networks(1), n_epochs=n_first)
             self.transition_ = read_anchors(course.predict(first.parameters))
-            n_epochs = max(1, n_epochs // 2)
+            n_epochs = max(1, n_epochs - n_first)
         elif isinstance(self.transition, str):
             self.transition_ = estimate(course, kind=None).matrix
         else:
@@ -69,7 +70,12 @@ def read_anchors(probabilities: Array) -> Array:
 
 def check_transition(transition: Any, n_classes: int) -> Array:
     """A square matrix of probabilities."""
-    matrix = np.asarray(transition, dtype=float)
+    try:
+        matrix = np.array(transition, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidParameterError(
+            f"transition must be 'anchors', 'consensus' or a matrix of numbers; got {transition!r}."
+        ) from None
     if matrix.shape != (n_classes, n_classes):
         raise InvalidParameterError(
             f"transition must have a row and a column for each of the {n_classes} classes; got shape {matrix.shape}."

@@ -36,7 +36,7 @@ class GCEClassifier(NetworkClassifier):
     Attributes
     ----------
     kept_ : ndarray of shape (n_trained,)
-        1 for rows that were not pruned at last; only with ``truncated``.
+        1 for those of ``trained_rows_`` that were not pruned at last; only with ``truncated``.
     """
 
     q: float = 0.7
@@ -51,12 +51,16 @@ class GCEClassifier(NetworkClassifier):
 
     def _learn(self, course: Course) -> Trained:
         def prune(progress: Progress) -> Change | None:
-            if not self.truncated or progress.epoch < first or (progress.epoch - first) % PRUNE_EVERY:
+            if progress.epoch < first or (progress.epoch - first) % PRUNE_EVERY:
                 return None
             likely = course.predict(progress.best)[np.arange(len(course.codes)), course.codes] > self.truncation
             self.kept_ = likely.astype(float) if likely.any() else np.ones(len(likely))
             return course.change(course.data._replace(weights=course.pad_rows(self.kept_)))
 
-        first = course.budget.n_epochs // PRUNE_FROM
+        if not self.truncated:
+            self.__dict__.pop("kept_", None)  # of an earlier fit
+            return course.train(course.objectives.generalised, course.networks(1), {"q": self.q, "truncation": 1.0})
+        first = max(1, course.budget.n_epochs // PRUNE_FROM)
+        self.kept_ = np.ones(len(course.codes))
         knobs = {"q": self.q, "truncation": self.truncation}
         return course.train(course.objectives.generalised, course.networks(1), knobs, before=prune)

@@ -47,7 +47,7 @@ def prototype_weight(epoch: int, *, start: float = 1.0, end: float = 5.0, epochs
     >>> prototype_weight(0), prototype_weight(10), prototype_weight(40), prototype_weight(100)
     (1.0, 2.0, 5.0, 5.0)
     """
-    return start + (end - start) * min(epoch / epochs, 1.0)
+    return end if epoch >= epochs else start + (end - start) * epoch / epochs
 
 
 def neighbour_votes(f: Array, soft: Array, k: int, temperature: float) -> Array:

@@ -18,7 +18,8 @@ def objective(parameters: Parameters, batch: Batch, knobs: Knobs) -> Array:
     """Cross entropy and prototypes over the rows that count as clean; views and reconstructions over all."""
     network = _one(parameters)
     n_rows, n_cells = len(batch.X), batch.X.size
-    chances = jax.random.uniform(batch.key, (2 * n_cells + 2 * n_rows + 15,))  # all at once, which compiles quickly
+    n_chances = 2 * n_cells + 2 * n_rows + 15
+    chances = jax.random.uniform(batch.key, (n_chances,), dtype=jnp.float32)  # all at once, which compiles quickly
     for_cells, for_mixing = chances[: 2 * n_cells], chances[2 * n_cells :]
     view = _second_view(batch.X, for_cells.reshape(2, *batch.X.shape), knobs)
     V, V_view = features(network, batch.X), features(network, view)

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from unmuddle.baselines.base import NetworkClassifier, check_share, check_within
-from unmuddle.baselines.relabel import Array, clean_labels, neighbour_count, start_labels
+from unmuddle.baselines.base import NetworkClassifier, check_share, check_within, is_word
+from unmuddle.baselines.relabel import Array, clean_labels, neighbour_count, prototype_weight, start_labels
 from unmuddle.errors import InvalidParameterError
-from unmuddle.estimators.validation import check_count, check_positive
+from unmuddle.estimators.validation import check_count, check_flag
 
 if TYPE_CHECKING:
     from unmuddle.baselines.training import Change, Course, Progress, Trained
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 EMBEDDED = 50
 """Columns of the embedding, unless the last hidden layer has fewer."""
 
-WARM_UP, CLEAN_FROM = 0.05, 0.25
-"""Shares of the epochs without contrast, and before labels are cleaned."""
+WARM_UP, CLEAN_FROM, RAMP = 0.05, 0.25, 0.2
+"""Shares of the epochs without contrast, before labels are cleaned, and over which a ramp rises (40 of 200)."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -44,19 +45,20 @@ class RRLClassifier(NetworkClassifier):
         Of all similarities.
     instance_weight, prototype_weight : float, default=1.0 and 5.0
         Weights of the two contrasts.
+    ramp : bool, default=False
+        Whether the second weight grows from 1 over the first fifth of the epochs, as the authors have it for noise that
+        moves classes one way.
     jitter : float, default=0.1
         Standard deviation of the noise in the second view of a row, in scaled units.
     drop : float, default=0.15
-        Share of cells that are set to 0, the mean of their column, in the second view.
+        Share of cells that are set to 0, the mean of a standardised column, in the second view.
     **others
         As in :class:`NetworkClassifier`; at least one hidden layer.
 
     Attributes
     ----------
-    trained_rows_ : ndarray of shape (n_trained,)
-        Positions of the rows that were trained on.
     labels_ : ndarray of shape (n_trained,)
-        Their labels after the last cleaning.
+        Labels of ``trained_rows_`` after the last cleaning.
     clean_ : ndarray of shape (n_trained,)
         Whether a row counted as clean then.
     """
@@ -67,20 +69,22 @@ class RRLClassifier(NetworkClassifier):
     temperature: float = 0.3
     instance_weight: float = 1.0
     prototype_weight: float = 5.0
+    ramp: bool = False
     jitter: float = 0.1
     drop: float = 0.15
 
     def _validate_parameters(self) -> None:
         super()._validate_parameters()
-        if self.hidden_layer_sizes != "auto" and not len(self.hidden_layer_sizes):
+        if not is_word(self.hidden_layer_sizes, "auto") and not len(self.hidden_layer_sizes):
             raise InvalidParameterError(
                 "hidden_layer_sizes must have at least one layer for RRLClassifier, which embeds it; got ()."
             )
         check_share("low", self.low)
         check_within("high", self.high, 0.0, 1.0)
-        if self.n_neighbors != "auto":
-            check_count("n_neighbors", self.n_neighbors)
-        check_positive("temperature", self.temperature)
+        if not is_word(self.n_neighbors, "auto"):
+            check_count("n_neighbors, unless 'auto',", self.n_neighbors)
+        check_flag("ramp", self.ramp)
+        check_within("temperature", self.temperature, 0.0, 1e6)
         for name in ("instance_weight", "prototype_weight", "jitter"):
             check_within(name, getattr(self, name), 0.0, 1e6, closed=True)
         check_share("drop", self.drop)
@@ -103,15 +107,19 @@ class RRLClassifier(NetworkClassifier):
         }
         each_epoch = {
             "instance_weight": self.instance_weight * contrast,
-            "prototype_weight": self.prototype_weight * contrast,
+            "prototype_weight": self._prototype_weights(n_epochs) * contrast,
         }
         cleaning = _Cleaning(self, course, int(CLEAN_FROM * n_epochs), size)
         with threadpool_limits(1):  # small products between two epochs: further threads would spin in the next one
             trained = course.train(
                 course.robust.objective, parameters, knobs, each_epoch=each_epoch, before=cleaning.before
             )
-        self.trained_rows_, self.labels_, self.clean_ = course.rows, self.classes_[cleaning.hard], cleaning.clean
+        self.labels_, self.clean_ = self.classes_[cleaning.hard], cleaning.clean
         return trained
+
+    def _prototype_weights(self, n_epochs: int) -> NDArray[np.floating]:
+        last = max(1, round(RAMP * n_epochs)) if self.ramp else 0
+        return np.array([prototype_weight(epoch, end=self.prototype_weight, epochs=last) for epoch in range(n_epochs)])
 
 
 class _Cleaning:
@@ -119,7 +127,7 @@ class _Cleaning:
 
     def __init__(self, settings: RRLClassifier, course: Course, first: int, size: int) -> None:
         self.settings, self.course, self.first = settings, course, first
-        automatic = settings.n_neighbors == "auto"
+        automatic = is_word(settings.n_neighbors, "auto")
         n_rows = len(course.codes)
         self.k = neighbour_count(n_rows, course.n_classes) if automatic else int(settings.n_neighbors)
         self.hard, self.clean = course.codes, np.ones(n_rows, dtype=bool)

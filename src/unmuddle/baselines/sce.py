@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING
 
-from unmuddle.baselines.base import NetworkClassifier
+from unmuddle.baselines.base import NetworkClassifier, check_within
 from unmuddle.errors import InvalidParameterError
-from unmuddle.estimators.validation import check_positive
 
 if TYPE_CHECKING:
     from unmuddle.baselines.training import Course, Trained
@@ -33,9 +33,9 @@ class SCEClassifier(NetworkClassifier):
 
     def _validate_parameters(self) -> None:
         super()._validate_parameters()
-        check_positive("alpha", self.alpha)
-        check_positive("beta", self.beta)
-        if not (isinstance(self.log_zero, int | float) and -1e6 <= self.log_zero < 0):
+        check_within("alpha", self.alpha, 0.0, 1e6, closed=True)
+        check_within("beta", self.beta, 0.0, 1e6, closed=True)
+        if not (isinstance(self.log_zero, Real) and -1e6 <= self.log_zero < 0):
             raise InvalidParameterError(f"log_zero must be a number from -1e6 to below 0; got {self.log_zero!r}.")
 
     def _learn(self, course: Course) -> Trained:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from unmuddle.baselines.base import NetworkClassifier, check_share
+from unmuddle.baselines.base import NetworkClassifier, check_share, is_word
 from unmuddle.baselines.lqf import estimate_noise_rate
 from unmuddle.baselines.schedules import forget_rates, momenta
 from unmuddle.estimators.validation import check_flag
@@ -40,12 +40,12 @@ class SelectingClassifier(NetworkClassifier):
 
     def _validate_parameters(self) -> None:
         super()._validate_parameters()
-        if self.noise_rate != "estimate":
+        if not is_word(self.noise_rate, "estimate"):
             check_share("noise_rate", self.noise_rate, "'estimate' or ")
         check_flag("per_class", self.per_class)
 
     def _select(self, course: Course, objective: Objective, n_networks: int, **knobs: float) -> Trained:
-        estimated = self.noise_rate == "estimate"
+        estimated = is_word(self.noise_rate, "estimate")
         self.noise_rate_ = estimate_noise_rate(course) if estimated else float(self.noise_rate)
         n_epochs = course.budget.n_epochs
         each_epoch = {"forget": forget_rates(self.noise_rate_, n_epochs), "beta": momenta(n_epochs)}

@@ -58,10 +58,10 @@ class Budget:
 
 @dataclass
 class Trained:
-    """Networks as they were at the best epoch, and how it went."""
+    """Networks as they were at the best epoch, and how it went; without a finite epoch, as they were at the start."""
 
     parameters: Parameters
-    epoch: int = 0
+    epoch: int = -1
     level: float = 0.0
     scores: list[float] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)
@@ -106,7 +106,7 @@ def run_epoch(
     n_batches: int,
     knobs: Knobs,
 ) -> tuple[State, Array]:
-    """One step for each batch, which has a seed of its own; also the mean of the objective over them."""
+    """One step for each batch, which has a seed of its own; also the mean of the objective, NaN if weights overflow."""
 
     def step(place: Any, carry: tuple[State, Array]) -> tuple[State, Array]:
         (parameters, optimiser_state), total = carry
@@ -118,7 +118,8 @@ def run_epoch(
         return State(optax.apply_updates(parameters, updates), optimiser_state), total + value
 
     state, total = jax.lax.fori_loop(0, n_batches, step, (state, jnp.zeros(())))
-    return state, total / n_batches
+    size = sum(jnp.abs(array).sum() for array in jax.tree_util.tree_leaves(state.parameters))
+    return state, jnp.where(jnp.isfinite(size), total / n_batches, jnp.nan)
 
 
 @jax.jit
@@ -151,6 +152,7 @@ class Course:
         self.X, self.codes = X[self.rows], codes[self.rows]
         self.data = self._place(self.X, self.codes)
         self._judge = self._place(X[judged], codes[judged]) if len(judged) else None
+        self.diverged_at: int | None = None
 
     def networks(self, n: int) -> Parameters:
         """Fresh networks."""
@@ -180,6 +182,8 @@ class Course:
     ) -> Trained:
         """Train to the end and hand back the networks of the epoch that noisy validation data like best.
 
+        Where objective or weights are no longer finite, training stops, and ``diverged_at`` is that epoch.
+
         ``each_epoch`` are knobs with a value for each epoch; ``before`` an epoch, a method may change data and knobs.
         """
         n_epochs = n_epochs or self.budget.n_epochs
@@ -204,6 +208,9 @@ class Course:
                 len(batches),
                 {**fixed, **now},
             )
+            if not np.isfinite(loss):
+                self.diverged_at = epoch
+                break
             best.losses.append(float(loss))
             self._judge_epoch(state.parameters, epoch, min(WINDOW, n_epochs), best)
         return best
