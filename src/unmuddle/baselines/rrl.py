@@ -35,8 +35,10 @@ class RRLClassifier(NetworkClassifier):
 
     Parameters
     ----------
-    low : float, default=0.1
-        A given label is kept where it is likelier than this; the authors take 0.4 for noise that moves classes one way.
+    low : float or "auto", default="auto"
+        A given label is kept where it is likelier than this; "auto" is chance, one over the number of classes. That is
+        the authors' 0.1 for their ten classes; with fewer classes 0.1 keeps nearly every label. They take 0.4 for noise
+        that moves classes one way.
     high : float, default=0.9
         A row counts as clean where its label is likelier than this.
     n_neighbors : int or "auto", default="auto"
@@ -63,7 +65,7 @@ class RRLClassifier(NetworkClassifier):
         Whether a row counted as clean then.
     """
 
-    low: float = 0.1
+    low: Any = "auto"
     high: float = 0.9
     n_neighbors: Any = "auto"
     temperature: float = 0.3
@@ -79,7 +81,8 @@ class RRLClassifier(NetworkClassifier):
             raise InvalidParameterError(
                 "hidden_layer_sizes must have at least one layer for RRLClassifier, which embeds it; got ()."
             )
-        check_share("low", self.low)
+        if not is_word(self.low, "auto"):
+            check_share("low", self.low, "'auto' or ")
         check_within("high", self.high, 0.0, 1.0)
         if not is_word(self.n_neighbors, "auto"):
             check_count("n_neighbors, unless 'auto',", self.n_neighbors)
@@ -130,6 +133,7 @@ class _Cleaning:
         automatic = is_word(settings.n_neighbors, "auto")
         n_rows = len(course.codes)
         self.k = neighbour_count(n_rows, course.n_classes) if automatic else int(settings.n_neighbors)
+        self.low = 1.0 / course.n_classes if is_word(settings.low, "auto") else float(settings.low)
         self.hard, self.clean = course.codes, np.ones(n_rows, dtype=bool)
         self.soft: Array = np.eye(course.n_classes)[course.codes]
         self.prototypes = np.zeros((course.data.targets.shape[1], size), dtype=np.float32)
@@ -148,14 +152,14 @@ class _Cleaning:
 
     def _clean(self, f: np.ndarray, probabilities: np.ndarray, begins: bool) -> None:
         settings, codes = self.settings, self.course.codes
-        soft = start_labels(probabilities, codes, settings.low) if begins else self.soft
+        soft = start_labels(probabilities, codes, self.low) if begins else self.soft
         self.soft, self.hard, self.clean = clean_labels(
             f,
             probabilities,
             soft,
             codes,
             k=self.k,
-            low=settings.low,
+            low=self.low,
             high=settings.high,
             temperature=settings.temperature,
         )
