@@ -22,7 +22,16 @@ from unmuddle.errors import UnmuddleError
 from unmuddle.experiments import campaign
 from unmuddle.experiments.methods import load_plugin
 from unmuddle.experiments.reproduce import make_table1
-from unmuddle.experiments.table1 import DATASETS, QUICK_TRIALS, TRIALS, Table1, choose_rows, quick_datasets
+from unmuddle.experiments.table1 import (
+    DATASETS,
+    FEATURE_NOISES,
+    QUICK_NOISES,
+    QUICK_TRIALS,
+    TRIALS,
+    Table1,
+    choose_rows,
+    quick_datasets,
+)
 
 app = typer.Typer(
     name="unmuddle",
@@ -111,7 +120,8 @@ class LabelNoise(StrEnum):
 def reproduce(
     what: Annotated[What, typer.Argument(help="The table to make.")],
     quick: Annotated[
-        bool, typer.Option("--quick", help="Wine and 1000 rows of Waveform, two trials: a minute or two.")
+        bool,
+        typer.Option("--quick", help="Wine and 500 rows of Waveform, Gaussian noise, two trials: a minute or two."),
     ] = False,
     noise: Annotated[
         LabelNoise, typer.Option(help="Label noise: redrawn over all classes, or moved to another.")
@@ -145,6 +155,7 @@ def reproduce(
             tuple(chosen[1]) or (quick_datasets() if quick else DATASETS),
             trials or (QUICK_TRIALS if quick else TRIALS),
             suffix=("-quick" if quick else "") + ("-part" if any(chosen) else ""),
+            feature_noises=QUICK_NOISES if quick else FEATURE_NOISES,
         )
         command = _command(what, noise, quick, *chosen, plugins)
         with progress_bar() as on_progress:

@@ -14,7 +14,7 @@ from unmuddle.experiments.plan import Block, Noise, Plan
 from unmuddle.experiments.table import Column, Row, Table, collect, row_of
 
 DATASETS = ("glass", "wine", "waveform", "cnae9")
-TRIALS, QUICK_TRIALS, QUICK_ROWS = 5, 2, 1000
+TRIALS, QUICK_TRIALS, QUICK_ROWS, QUICK_NOISES = 5, 2, 500, ("gaussian",)
 FEATURE_NOISES, LEVELS = ("gaussian", "laplacian"), ((0.2, 0.3), (0.2, 0.6), (0.5, 0.6))
 
 BY_NOISE = {"gaussian": "flr-frobenius", "laplacian": "flr-l1"}
@@ -48,6 +48,7 @@ class Table1:
     datasets: tuple[str, ...] = DATASETS
     trials: int = TRIALS
     suffix: str = ""
+    feature_noises: tuple[str, ...] = FEATURE_NOISES
 
     @property
     def name(self) -> str:
@@ -56,10 +57,10 @@ class Table1:
 
     @property
     def noises(self) -> tuple[Noise, ...]:
-        """Two kinds of feature noise at three levels."""
+        """Kinds of feature noise at three levels."""
         return tuple(
             Noise(f"{kind}(sigma={sigma})", f"{self.label_noise}(rate={rate})")
-            for kind in FEATURE_NOISES
+            for kind in self.feature_noises
             for sigma, rate in LEVELS
         )
 
