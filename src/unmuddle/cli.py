@@ -121,7 +121,7 @@ def reproduce(
     what: Annotated[What, typer.Argument(help="The table to make.")],
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Wine and 500 rows of Waveform, Gaussian noise, two trials: a minute or two."),
+        typer.Option("--quick", help="Wine and 500 rows of Waveform, Gaussian noise, two trials: about three minutes."),
     ] = False,
     noise: Annotated[
         LabelNoise, typer.Option(help="Label noise: redrawn over all classes, or moved to another.")
