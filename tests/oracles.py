@@ -138,3 +138,18 @@ def transcribed_iteration(X_given, Y_given, s, mu, lambdas, feature_norm, label_
     s["M4"] = s["M4"] + mu * (s["B"] - s["K"] @ s["J"] - shift)
     s["M5"] = s["M5"] + mu * (s["X"] - s["K"])
     return s
+
+
+def spiked(m, n, rank, share):
+    """A matrix of low rank and spikes of size ten on a share of its cells."""
+    rng = np.random.default_rng(0)
+    low_rank = rng.normal(size=(m, rank)) @ rng.normal(size=(rank, n))
+    sparse = np.zeros(m * n)
+    support = rng.permutation(m * n)[: round(share * m * n)]
+    sparse[support] = rng.choice([-10.0, 10.0], len(support))
+    return low_rank, sparse.reshape(m, n)
+
+
+def relative_error(found, truth):
+    """In Frobenius norm."""
+    return np.linalg.norm(found - truth) / np.linalg.norm(truth)

@@ -14,19 +14,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from oracles import relative_error, spiked
 from unmuddle.baselines.rpca import MULTIPLES, RPCAClassifier
 from unmuddle.core.prox import prox_nuclear
 from unmuddle.core.rpca import decompose
 from unmuddle.errors import InvalidDataError, InvalidParameterError
-
-
-def spiked(m, n, rank, share):
-    rng = np.random.default_rng(0)
-    low_rank = rng.normal(size=(m, rank)) @ rng.normal(size=(rank, n))
-    sparse = np.zeros(m * n)
-    support = rng.permutation(m * n)[: round(share * m * n)]
-    sparse[support] = rng.choice([-10.0, 10.0], len(support))
-    return low_rank, sparse.reshape(m, n)
 
 
 def by_the_book(M, weight, tol=1e-7):
@@ -42,10 +34,6 @@ def by_the_book(M, weight, tol=1e-7):
         Y, mu = Y + mu * (M - L - S), min(1.5 * mu, mu_max)
         residual, n_iter = np.linalg.norm(M - L - S) / np.linalg.norm(M), n_iter + 1
     return L, n_iter
-
-
-def relative_error(found, truth):
-    return np.linalg.norm(found - truth) / np.linalg.norm(truth)
 
 
 def test_singular_value_thresholding_of_a_two_by_two_matrix():

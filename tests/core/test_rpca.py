@@ -7,26 +7,14 @@ import numpy as np
 import pytest
 import skpcp
 
+from oracles import relative_error, spiked
 from unmuddle.core.rpca import decompose
-
-
-def spiked(m, n, rank, share):
-    rng = np.random.default_rng(0)
-    low_rank = rng.normal(size=(m, rank)) @ rng.normal(size=(rank, n))
-    sparse = np.zeros(m * n)
-    support = rng.permutation(m * n)[: round(share * m * n)]
-    sparse[support] = rng.choice([-10.0, 10.0], len(support))
-    return low_rank, sparse.reshape(m, n)
 
 
 def without_random_numbers():
     i, j = np.meshgrid(np.arange(40), np.arange(30), indexing="ij")
     low_rank = np.cos(0.3 * i) * np.sin(0.2 * j + 1) + 0.5 * np.sin(0.7 * i) * np.cos(0.5 * j)
     return low_rank, np.where((7 * i + 11 * j) % 37 == 0, 4.0 * (-1.0) ** (i + j), 0.0)
-
-
-def relative_error(found, truth):
-    return np.linalg.norm(found - truth) / np.linalg.norm(truth)
 
 
 @pytest.mark.parametrize(

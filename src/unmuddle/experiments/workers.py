@@ -22,7 +22,7 @@ from unmuddle.experiments.run import Record, run_cell
 READY = "ready"
 
 ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-"""What JAX reads when it is first imported; nothing can change its threads later."""
+"""What JAX reads when it is first imported. Recent versions heed it in part only and keep threads of their own."""
 
 
 class Worker:
