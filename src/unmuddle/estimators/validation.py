@@ -167,7 +167,11 @@ def check_weights(sample_weight: Any, n_rows: int) -> Array | None:
             f"sample_weight must hold numbers from 0 to {LARGEST:g}; got {weights[bad[0]]} at row {bad[0]}. "
             "Give 0 to rows whose labels should not count."
         )
-    return None if weights[0] > 0 and (weights == weights[0]).all() else weights
+    if not weights.any():
+        raise InvalidDataError(
+            f"sample_weight must hold a number above zero; all {n_rows} are zero. Pass None if all rows count alike."
+        )
+    return None if (weights == weights[0]).all() else weights
 
 
 def label_weights(codes: NDArray[np.intp], weights: Array | None) -> Array | None:
