@@ -167,6 +167,16 @@ def test_objects_of_numpy_keep_their_types_beside_a_new_one():
     ]
 
 
+@pytest.mark.parametrize("value", ["text", 1.5])
+def test_a_column_of_missing_cells_takes_any_value(value):
+    assert repair(pd.DataFrame({"a": pd.Series([None, None], dtype=object)}), {(1, 0): value})["a"].tolist() == [
+        None,
+        value,
+    ]
+    assert repair(pl.DataFrame({"a": [None, None]}), {(1, 0): value})["a"].to_list() == [None, value]
+    assert repair([[None], [None]], {(1, 0): value}) == [[None], [value]]
+
+
 def test_longer_text_widens_an_array_and_is_not_cut():
     assert repair(np.array([["a", "b"]]), {(0, 1): "longer"}).tolist() == [["a", "longer"]]
 

@@ -36,11 +36,12 @@ class Kind(Enum):
     INTEGER = "integers"
     BOOLEAN = "truth values"
     CATEGORY = "categories"
+    EMPTY = "missing cells only"
 
     @property
     def is_numeric(self) -> bool:
-        """Whether cells can lie between two others."""
-        return self in (Kind.REAL, Kind.INTEGER)
+        """Whether cells can lie between two others; a column of nothing is taken for one of numbers."""
+        return self in (Kind.REAL, Kind.INTEGER, Kind.EMPTY)
 
 
 KIND_OF_LETTER = {
@@ -54,7 +55,7 @@ KIND_OF_LETTER = {
 """By the letter that numpy gives a type; objects, "O", must be looked into."""
 
 KIND_OF_OBJECTS = {
-    "empty": Kind.REAL,
+    "empty": Kind.EMPTY,
     "floating": Kind.REAL,
     "mixed-integer-float": Kind.REAL,
     "integer": Kind.INTEGER,
@@ -66,7 +67,7 @@ KIND_OF_OBJECTS = {
 """By what pandas finds in an array of objects."""
 
 KIND_IN_POLARS = {
-    "Null": Kind.REAL,
+    "Null": Kind.EMPTY,
     "Boolean": Kind.BOOLEAN,
     "String": Kind.CATEGORY,
     "Categorical": Kind.CATEGORY,
@@ -129,6 +130,8 @@ class Column(ABC):
         """Values as near as the column's type allows: integers rounded, numbers clipped to the range of the type."""
         self._check_present(values)
         match self.kind:
+            case Kind.EMPTY:
+                return list(values)
             case Kind.CATEGORY:
                 return [self.known_category(value) for value in values]
             case Kind.BOOLEAN:
@@ -290,7 +293,7 @@ class PolarsColumn(Column):
 
     @cached_property
     def kind(self) -> Kind:
-        """By the type, and a column of nothing is taken for numbers."""
+        """By the type alone."""
         if self.cells.dtype.is_numeric():
             return Kind.INTEGER if self.cells.dtype.is_integer() else Kind.REAL
         if self.type_name not in KIND_IN_POLARS:
@@ -322,12 +325,14 @@ class PolarsColumn(Column):
         return PolarsColumn(self.cells[rows], self.what)
 
     def pack(self, values: Sequence[Any]) -> pl.Series:
-        """A Series of the same type."""
-        return type(self.cells)(values=values).cast(self.cells.dtype)
+        """A Series of the same type; that of no cells at all has room for none, so the values bring their own."""
+        packed = type(self.cells)(values=values)
+        return packed if self.kind is Kind.EMPTY else packed.cast(self.cells.dtype)
 
     def write(self, rows: Rows, values: Sequence[Any]) -> pl.Series:
         """Name and type stay."""
-        return self.cells.clone().scatter(rows, self.pack(values))
+        packed = self.pack(values)
+        return self.cells.clone().cast(packed.dtype).scatter(rows, packed)
 
 
 def kind_of_letter(dtype: Any, what: str) -> Kind:
