@@ -39,7 +39,7 @@ HOLDERS = {
 
 def cells(y):
     """Plain cells, None for what is missing."""
-    listed = y.to_list() if hasattr(y, "to_list") else list(y)
+    listed = y.to_list() if isinstance(y, pl.Series) else np.asarray(y, dtype=object).tolist()
     return [None if pd.isna(cell) else cell for cell in listed]
 
 
@@ -68,6 +68,7 @@ def test_repair_changes_the_named_rows_only_and_fills_in_missing_labels(name):
     assert getattr(repaired, "dtype", None) == getattr(y, "dtype", None)
     assert getattr(repaired, "name", None) == getattr(y, "name", None)
     assert cells(y) == plain
+    assert cells(labels.repair(y, rows=[], codes=[])) == plain
 
 
 @QUICK

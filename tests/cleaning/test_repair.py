@@ -34,6 +34,7 @@ POLARS_TYPES = {
     "Float64": (FLOATS, 1.5, 1.5),
     "Float32": (FLOATS, 1e300, float(np.finfo(np.float32).max)),
     "Int64": (st.one_of(BIG, st.none()), 2**62 + 1, 2**62 + 1),
+    "UInt64": (st.one_of(st.integers(0, 2**64 - 1), st.none()), 1e30, 2**64 - 1),
     "UInt8": (st.one_of(st.integers(0, 255), st.none()), -3.2, 0),
     "Boolean": (st.one_of(st.booleans(), st.none()), 1.0, True),
     "String": (LETTERS, "new", "new"),

@@ -325,14 +325,23 @@ class PolarsColumn(Column):
         return PolarsColumn(self.cells[rows], self.what)
 
     def pack(self, values: Sequence[Any]) -> pl.Series:
-        """A Series of the same type; that of no cells at all has room for none, so the values bring their own."""
+        """A Series of the same type, but text for categories: every column numbers these in its own way.
+
+        The type of no cells at all has room for none, so there the values bring their own.
+        """
+        if self.kind is Kind.INTEGER:
+            return type(self.cells)(values=values, dtype=self.cells.dtype)
         packed = type(self.cells)(values=values)
-        return packed if self.kind is Kind.EMPTY else packed.cast(self.cells.dtype)
+        return packed if self.type_name in ("Null", "Categorical") else packed.cast(self.cells.dtype)
 
     def write(self, rows: Rows, values: Sequence[Any]) -> pl.Series:
-        """Name and type stay."""
-        packed = self.pack(values)
-        return self.cells.clone().cast(packed.dtype).scatter(rows, packed)
+        """Name and type stay; polars wants the rows in order."""
+        if len(rows) == 0:
+            return self.cells.clone()
+        order = np.argsort(rows, kind="stable")
+        packed = self.pack([values[place] for place in order])
+        written = self.cells.clone().cast(packed.dtype).scatter(rows[order], packed)
+        return written if self.kind is Kind.EMPTY else written.cast(self.cells.dtype)
 
 
 def kind_of_letter(dtype: Any, what: str) -> Kind:
