@@ -23,10 +23,11 @@ from unmuddle.core.prox import Array
 POWERS = np.geomspace(0.7, 24.0, 14)
 """Powers that are weighed."""
 
-PRIOR_LABELS, PRIOR_ERRORS = 20.0, 2.0
-"""Made-up labels in all, wrong at the rate of held-out errors; made-up errors of each class, spread over the others."""
+PRIOR_LABELS, CLASS_LABELS, PRIOR_ERRORS = 20.0, 100.0, 2.0
+"""Made-up labels in all, wrong at the rate of held-out errors; of each class, wrong at the rate of all classes, for
+classes that overlap would else seem mislabelled; made-up errors of each class, spread over the others."""
 
-STEPS = 40
+STEPS = 25
 """Steps of EM for each power."""
 
 LEAST = 1e-3
@@ -118,7 +119,7 @@ def _fit_transition(P: Array, given: NDArray[np.intp], error: float, counts: Arr
     """The likeliest matrix: for each class a rate of errors, and where they go, each with its prior."""
     n_classes = P.shape[1]
     error = float(np.clip(error, 1.0 / len(P), 1.0 - 1.0 / n_classes))
-    prior, spread = PRIOR_LABELS / n_classes, PRIOR_ERRORS / max(n_classes - 1, 1)
+    spread = PRIOR_ERRORS / max(n_classes - 1, 1)
     T = np.full((n_classes, n_classes), error / max(n_classes - 1, 1))
     np.fill_diagonal(T, 1.0 - error)
     labels = np.eye(n_classes)[given] * counts[:, None]
@@ -128,14 +129,24 @@ def _fit_transition(P: Array, given: NDArray[np.intp], error: float, counts: Arr
         right = N.diagonal().copy()
         np.fill_diagonal(N, 0.0)
         wrong = N.sum(axis=1)
-        rates = (wrong + prior * error) / (wrong + right + prior)
+        rate = (wrong.sum() + PRIOR_LABELS * error) / (wrong.sum() + right.sum() + PRIOR_LABELS)
+        rates = (wrong + CLASS_LABELS * rate) / (wrong + right + CLASS_LABELS)
         ways = (N + spread) * (1 - np.eye(n_classes))
         ways /= ways.sum(axis=1, keepdims=True)
         T = rates[:, None] * ways + np.diag(1.0 - rates)
     _, likelihood = _posterior(P, T, given)
     off = ~np.eye(n_classes, dtype=bool)
-    log_prior = prior * np.sum(error * np.log(rates) + (1 - error) * np.log1p(-rates)) + spread * np.log(ways[off]).sum()
+    log_prior = (
+        PRIOR_LABELS * _log_likelihood(rate, error)
+        + CLASS_LABELS * np.sum(_log_likelihood(rates, rate) - _log_likelihood(rate, rate))
+        + spread * np.log(ways[off]).sum()
+    )
     return Transition(T, float(counts @ np.log(likelihood) + log_prior))
+
+
+def _log_likelihood(rate: Array | float, seen: float) -> Array | float:
+    """Of a rate, for each label of which a share ``seen`` is wrong."""
+    return seen * np.log(rate) + (1.0 - seen) * np.log1p(-rate)
 
 
 def _posterior(P: Array, T: Array, given: NDArray[np.intp]) -> tuple[Array, Array]:
