@@ -5,7 +5,7 @@
 True
 """
 
-from unmuddle.experiments import baselines, flr, references  # noqa: F401 - each registers its methods
+from unmuddle.experiments import baselines, cleaners, flr, references  # noqa: F401 - each registers its methods
 from unmuddle.experiments.methods import METHODS, Answer, Method, Task, method
 
 __all__ = ["METHODS", "Answer", "Method", "Task", "method"]
