@@ -116,6 +116,9 @@ SCORE_NAMES = [
     *("calibration_error", "noise_rate_error", "noise_rate_covered"),
 ]
 
+SPLIT = {"cell_auc_gross": GROSS, "cell_auc_swapped": SWAPPED}
+UNDER_LABEL_NOISE = ("labels_right", "false_discovery")
+
 
 def values_of(frame: pd.DataFrame, method: str, score: str) -> pd.Series:
     """A score of a method by cell, without cells that lack it."""
@@ -153,30 +156,26 @@ def better_chain(frame: pd.DataFrame, ours: str, chains: Sequence[str], score: s
 def summarise(frame: pd.DataFrame) -> pd.DataFrame:
     """Means of all scores by method and dataset, and by method over the suite; beside them cells done and not done.
 
-    A suite mean stands only where the method has every dataset that has the score at all.
+    Labels right and false flags are means over cells with label noise. A mean stands only where the method has as many
+    cells of the dataset as any other with that score, and a suite mean only where it has every dataset, so that all
+    numbers of a column rest on the same cells.
     """
-    rows = []
-    for method in dict.fromkeys(frame["method"]):
-        part = frame[frame["method"] == method]
-        for dataset in dict.fromkeys(part["dataset"]):
-            rows.append(_line(method, dataset, part[part["dataset"] == dataset]))
-    lines = pd.DataFrame(rows)
-    numbers = [*SCORE_NAMES, "cell_auc_gross", "cell_auc_swapped", "seconds"]
+    numbers = [*SCORE_NAMES, *SPLIT, "seconds"]
+    spread = frame.assign(
+        **{name: frame["cell_auc"].where(frame["features"] == noise) for name, noise in SPLIT.items()},
+        **{name: frame[name].where(frame["labels"] != NONE) for name in UNDER_LABEL_NOISE},
+    )
+    groups = spread.groupby(["method", "dataset"], sort=False)
+    counts = groups[numbers].count()
+    means = groups[numbers].mean().where(counts == counts.groupby(level="dataset").transform("max"))
+    done = (frame["status"] == "done").groupby([frame["method"], frame["dataset"]], sort=False)
+    means.insert(0, "cells", done.sum())
+    means.insert(1, "not_done", done.count() - done.sum())
+    means.insert(2, "accuracy_error", [error_of(part.set_index(KEY)["accuracy"].dropna()) for _, part in groups])
+    lines = means.reset_index()
     offered = lines.groupby("dataset")[numbers].count() > 0
     suite = [_suite_line(method, part, numbers, offered) for method, part in lines.groupby("method", sort=False)]
     return pd.concat([pd.DataFrame(suite), lines], ignore_index=True)
-
-
-def _line(method: str, dataset: str, part: pd.DataFrame) -> dict[str, object]:
-    done = part["status"] == "done"
-    means = {name: part[name].mean() for name in [*SCORE_NAMES, "seconds"]}
-    cells = {
-        f"cell_auc_{kind}": part[part["features"].str.startswith(kind)]["cell_auc"].mean()
-        for kind in ("gross", "swapped")
-    }
-    error = error_of(part.set_index(KEY)["accuracy"].dropna())
-    names = {"method": method, "dataset": dataset, "cells": int(done.sum()), "not_done": int((~done).sum())}
-    return names | {"accuracy_error": error} | means | cells
 
 
 def _suite_line(method: object, part: pd.DataFrame, numbers: list[str], offered: pd.DataFrame) -> dict[str, object]:
