@@ -48,7 +48,8 @@ NOTES = (
     "80 % of the rows are drawn to train on and spoiled, the rest is the clean test; features are scaled by the clean "
     "training rows before noise is added. Methods meet the same splits and noise, so differences are paired.",
     "A suite mean is the mean over datasets, each of which counts the same. A method that lacks a cell has no mean "
-    "there, so all numbers of a column rest on the same cells. Labels right and false flags are those under label noise.",
+    "there, so all numbers of a column rest on the same cells. Labels right and false flags are those under "
+    "label noise.",
     "Of the chains clip-PCA(4)-cleanlab and clip-PCA(80 %)-cleanlab with the same estimator, the one with the better "
     "suite mean of the score in question is the rival.",
     "Forests are fitted below 2,000 training rows. DDC is run on sets of at most 64 columns under gross and swapped "

@@ -7,7 +7,6 @@ import sys
 
 import numpy as np
 import pandas as pd
-from robpy.outliers.ddc import DDC
 
 
 def main(source: str, target: str) -> None:
@@ -16,6 +15,8 @@ def main(source: str, target: str) -> None:
     DDC refuses columns of few values or without a spread. Their scores are distances from the median in standard
     deviations, and none of their cells is flagged.
     """
+    from robpy.outliers.ddc import DDC  # noqa: PLC0415 - there only in that environment
+
     X = np.load(source)["X"]
     middle, spread = np.median(X, axis=0), X.std(axis=0)
     deviations = np.median(np.abs(X - middle), axis=0)
