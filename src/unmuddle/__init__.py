@@ -1,5 +1,6 @@
 """Learn from data whose features and labels are both partly wrong."""
 
+from unmuddle.cleaning import Cleaned, HybridCleaner
 from unmuddle.core.admm import ADMM
 from unmuddle.core.paper import Algorithm1
 from unmuddle.core.result import Status
@@ -7,4 +8,4 @@ from unmuddle.estimators import FLRClassifier, RobustPCA, flr_path
 
 __version__ = "0.1.0"
 
-__all__ = ["ADMM", "Algorithm1", "FLRClassifier", "RobustPCA", "Status", "flr_path"]
+__all__ = ["ADMM", "Algorithm1", "Cleaned", "FLRClassifier", "HybridCleaner", "RobustPCA", "Status", "flr_path"]

@@ -56,6 +56,23 @@ class Labels:
         _check_classes(found, kind, len(values))
         return cls(_in_type_of(column, found), codes.astype(np.intp))
 
+    def read(self, y: Any, unlabeled: Any = None) -> Self:
+        """Other labels, numbered by the same classes; one that is not among them is refused.
+
+        >>> Labels.learn(["b", "a"]).read(["b", None]).codes
+        array([ 1, -1])
+        """
+        values = _column_of(y).objects()
+        values[_equal(values, unlabeled)] = None
+        places: dict[Any, int] = {label: place for place, label in enumerate(self.classes.tolist())} | {None: -1}
+        unknown = next((value for value in values if value not in places), None)
+        if unknown is not None:
+            raise InvalidDataError(
+                f"y must hold labels that were there in fit, {self.classes.tolist()}; got {unknown!r}. "
+                "Give None for rows of other classes."
+            )
+        return type(self)(self.classes, np.array([places[value] for value in values], dtype=np.intp))
+
     def repair(self, y: Any, rows: ArrayLike, codes: ArrayLike) -> Any:
         """A copy of the labels, of the same kind and type, in which only these rows have changed.
 

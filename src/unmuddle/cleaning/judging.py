@@ -1,0 +1,169 @@
+"""From recovered rows and given labels to a verdict: choose a view, hear the heads, weigh what they say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import norm
+
+from unmuddle.cleaning.engines import VIEWS, Recovered
+from unmuddle.cleaning.heads import (
+    Given,
+    Head,
+    Rows,
+    hear_forest,
+    hear_kernel,
+    hear_linear,
+    sample_rows,
+    tune_kernel,
+    tune_linear,
+)
+from unmuddle.core.kernel import Choice
+from unmuddle.core.evidence import Evidence, discover, on_simplex, weigh
+from unmuddle.core.prox import Array
+from unmuddle.estimators.scaling import Scaling
+
+SUREST = 1 / 3
+"""Share of rows, the surest, whose held-out errors set the prior of the noise rate."""
+
+WORTH = 0.5
+"""Standard errors by which another view must be better to be preferred."""
+
+LEVEL = 0.9
+"""Of the interval of the noise rate."""
+
+
+class Trial(NamedTuple):
+    """A view with its settings and how many held-out noisy labels it got right."""
+
+    view: str
+    strength: float
+    width: float
+    penalty: float
+    linear_accuracy: float
+    kernel_accuracy: float
+
+    @property
+    def accuracy(self) -> float:
+        """Mean of both."""
+        return (self.linear_accuracy + self.kernel_accuracy) / 2
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The heads, and the view that each looks at."""
+
+    view: str
+    forest_view: str
+    scaling: Scaling
+    heads: tuple[Head, ...]
+    trials: tuple[Trial, ...]
+
+    def predict(self, recovered: Recovered) -> Array:
+        """Mean of what the heads say of new rows."""
+        scaled = self.scaling.apply(recovered.views[self.view])
+        *smooth, forest = self.heads
+        said = [head.predict(scaled) for head in smooth] + [forest.predict(recovered.views[self.forest_view])]
+        return mean_opinion(said)
+
+
+class Verdict(NamedTuple):
+    """What is known of the label of every row."""
+
+    posterior: Array
+    wrong: Array
+    """Chance that the given label is wrong; NaN where there is none."""
+    flags: Array
+    suggested: Rows
+
+
+class Rate(NamedTuple):
+    """An estimate with the ends of its interval."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+def convene(recovered: Recovered, given: Given, scaling: Scaling) -> tuple[Panel, Array]:
+    """Choose the view on noisy labels, fit the heads, and return what they say of rows they did not see."""
+    rows = sample_rows(np.where(given.known, given.codes, -1), given.seed)
+    sample = given.take(rows)
+    scaled = {name: scaling.apply(recovered.views[name]) for name in VIEWS if name in recovered.views}
+    trials = tuple(_try(name, view[rows], sample) for name, view in _distinct(scaled).items())
+    best = _choose(trials, len(rows))
+    forest_view = "raw" if best.view == "raw" else "imputed"
+    X = scaled[best.view]
+    heard = [
+        hear_linear(X, given, best.strength),
+        hear_kernel(X, given, _choice(best)),
+        hear_forest(recovered.views[forest_view], given),
+    ]
+    panel = Panel(best.view, forest_view, scaling, tuple(each.head for each in heard), trials)
+    return panel, mean_opinion([each.held_out for each in heard])
+
+
+def weigh_labels(P: Array, given: Given) -> Evidence:
+    """What the given labels say about held-out predictions."""
+    known = np.flatnonzero(given.known)
+    surest = known[np.argsort(-P[known].max(axis=1), kind="stable")[: max(10, int(SUREST * len(known)))]]
+    error = float(np.mean(P[surest].argmax(axis=1) != given.codes[surest]))
+    codes = np.where(given.known, given.codes, -1)
+    return weigh(P, codes, error, given.weights)
+
+
+def judge_labels(P: Array, codes: Rows, evidence: Evidence, fdr: float) -> Verdict:
+    """Chances of all classes; flags such that about a share ``fdr`` of them are false."""
+    q = evidence.posterior(P, codes)
+    rows = np.arange(len(codes))
+    wrong = np.where(codes >= 0, 1.0 - q[rows, codes], np.nan)
+    flags = np.zeros(len(codes), dtype=bool)
+    known = np.flatnonzero(codes >= 0)
+    flags[known] = discover(wrong[known], fdr)
+    others = q.copy()
+    others[rows[flags], codes[flags]] = -1.0  # a flagged label is not its own remedy
+    return Verdict(q, wrong, flags, others.argmax(axis=1))
+
+
+def rate_of_noise(P: Array, codes: Rows, evidence: Evidence) -> Rate:
+    """Share of wrong labels; the interval counts both the spread over powers and that of the labels."""
+    means, variances = evidence.noise_rates(P, codes)
+    weights, n = evidence.weights, int((codes >= 0).sum())
+    mean = float(weights @ means)
+    variance = weights @ (means - mean) ** 2 + weights @ variances + mean * (1 - mean) / n
+    reach = float(norm.ppf(0.5 + LEVEL / 2) * np.sqrt(variance))
+    return Rate(mean, max(0.0, mean - reach), min(1.0, mean + reach))
+
+
+def mean_opinion(scores: list[Array]) -> Array:
+    """Scores as probabilities, averaged."""
+    mean: Array = np.mean([on_simplex(each) for each in scores], axis=0)
+    return mean
+
+
+def _try(name: str, X: Array, sample: Given) -> Trial:
+    strength, linear = tune_linear(X, sample)
+    choice, kernel = tune_kernel(X, sample)
+    return Trial(name, strength, *choice, linear, kernel)
+
+
+def _choose(trials: tuple[Trial, ...], n_rows: int) -> Trial:
+    """The first that is not worse than the best by what chance would do."""
+    best = max(trial.accuracy for trial in trials)
+    margin = WORTH * np.sqrt(best * (1 - best) / n_rows)
+    return next(trial for trial in trials if trial.accuracy >= best - margin)
+
+
+def _choice(trial: Trial) -> Choice:
+    return Choice(trial.width, trial.penalty)
+
+
+def _distinct(views: dict[str, Array]) -> dict[str, Array]:
+    """Without those that equal an earlier one."""
+    kept: dict[str, Array] = {}
+    for name, view in views.items():
+        if not any(np.array_equal(view, other) for other in kept.values()):
+            kept[name] = view
+    return kept
