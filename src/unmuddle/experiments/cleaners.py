@@ -1,7 +1,7 @@
 """The leaderboard's methods: our cleaner, the chains that end in cleanlab round a forest, and finders of wrong cells.
 
 A cleaner with an estimator of its own gets it tuned as the references tune theirs, on the noisy labels and the features
-as they came.
+as they came. Features were scaled by the runner, for all methods alike.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-import unmuddle
-from unmuddle.errors import MissingExtraError
+from unmuddle.cleaning import HybridCleaner
 from unmuddle.experiments.ddc import find_cells
 from unmuddle.experiments.methods import Answer, Task, method
 from unmuddle.experiments.references import (
@@ -50,11 +49,8 @@ def fit_hybrid_forest(task: Task) -> Answer:
 
 def clean(task: Task, tune: Tune | None) -> Answer:
     """Everything that the cleaner says."""
-    kind = getattr(unmuddle, "HybridCleaner", None)
-    if kind is None:
-        raise MissingExtraError("this version of unmuddle has no HybridCleaner; install a later one.")
     estimator = None if tune is None else tune(task.X, task)
-    cleaner = kind(estimator=estimator, random_state=task.random_state)
+    cleaner = HybridCleaner(estimator, scale=None, random_state=task.random_state)
     cleaned = cleaner.fit_clean(task.X, task.y)
     issues = cleaner.label_issues_.sort_values("row")
     confidence = issues["confidence"].to_numpy(dtype=np.float64)
