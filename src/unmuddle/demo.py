@@ -47,7 +47,7 @@ def run_demo(cell_noise: float = 0.1, label_noise: float = 0.3, seed: int = 0) -
     X_train, X_test = scaler.transform(X_train), scaler.transform(X_test)
     cells = spoil_cells(X_train, cell_noise, CELL_SHIFT, rng)
     labels = redraw_uniformly(y_train, label_noise, rng)
-    model = FLRClassifier().fit(cells.values, labels.values)
+    model = FLRClassifier(random_state=seed).fit(cells.values, labels.values)
     plain = LogisticRegression().fit(cells.values, labels.values)
     recovered = model.classes_[model.recovered_labels_.argmax(axis=1)]
     lines = (

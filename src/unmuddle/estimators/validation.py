@@ -33,13 +33,13 @@ def check_choice(name: str, value: Any, choices: Collection[Any]) -> None:
         raise InvalidParameterError(f"{name} must be one of {listed}; got {value!r}.")
 
 
-def check_positive(name: str, value: Any, *, optional: bool = False) -> None:
-    """The value must be a positive number whose square, and its inverse, are still finite."""
-    if optional and value is None:
+def check_positive(name: str, value: Any, *, optional: bool = False, word: str | None = None) -> None:
+    """The value must be a positive number whose square, and its inverse, are still finite; or a certain word."""
+    if (optional and value is None) or (word is not None and isinstance(value, str) and value == word):
         return
     if _is_number(value) and 1 / LARGEST <= value <= LARGEST:
         return
-    alternative = " or None" if optional else ""
+    alternative = "" if not optional else " or None" if word is None else f", None or {word!r}"
     raise InvalidParameterError(
         f"{name} must be a positive number, from {1 / LARGEST:g} to {LARGEST:g}{alternative}; got {value!r}."
     )
