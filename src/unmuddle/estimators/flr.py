@@ -182,7 +182,7 @@ class FLRClassifier(CallbackSupportMixin, ClassifierMixin, OneToOneFeatureMixin,
 
     @classmethod
     def natural(cls, **changes: Any) -> Self:
-        """Nothing automatic: l1 on features, l21 on labels, lambdas at their natural multiples. No search, no chance."""
+        """Nothing automatic: l1 on features, l21 on labels, lambdas at their natural multiples."""
         fixed = {"feature_norm": "l1", "label_norm": "l21"}
         return cls(**{**fixed, **dict.fromkeys(LAMBDAS), **changes})
 

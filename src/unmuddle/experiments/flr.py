@@ -54,7 +54,7 @@ for _norm, _title in (("frobenius", "squared Frobenius"), ("l1", "l1")):
 @method("unmuddle", "unmuddle, default")
 def fit_default(task: Task) -> Answer:
     """``FLRClassifier()`` as it is; features come scaled already."""
-    return _answer(FLRClassifier(scale=None, random_state=task.seed), task)
+    return _answer(FLRClassifier(scale=None, random_state=task.random_state), task)
 
 
 def _answer(model: FLRClassifier, task: Task) -> Answer:

@@ -16,18 +16,20 @@ from unmuddle.tuning.record import Setting, Trial, Tuning
 from unmuddle.tuning.tails import feature_norm_of
 from unmuddle.tuning.wishes import AUTO, Scale, Wishes
 
-ALPHAS = 0.02, 0.06, 0.15, 0.3, 0.6
+ALPHAS = 0.02, 0.06, 0.15, 0.4
 """From rough to smooth: a path goes this way, for after a collapse there is nothing to start from."""
 
 LABEL_NORMS = "frobenius", "huber", "l21"
 BETAS = 3.0, 1.0, 0.6
-WEIGHTS = 20.0, 5.0, 1.0
+WEIGHTS = 20.0, 3.0
 """Lambda 3 times the square root of the number of rows."""
 
+NEAR = 0.25
+"""Standard errors by which a smoother setting may be behind. A whole one costs accuracy: it takes in settings on the
+way to a collapse, as held-out noisy labels tell little about each step."""
 
-def tune(
-    features: Array, labels: Array, wishes: Wishes, rng: np.random.Generator, pose: Pose | None = None
-) -> Tuning:
+
+def tune(features: Array, labels: Array, wishes: Wishes, rng: np.random.Generator, pose: Pose | None = None) -> Tuning:
     """Choose what ``wishes`` leaves open from scaled features and given labels, one-hot, and from nothing else.
 
     ``pose`` makes the problem on some of the rows; by default of features and labels, with intercept and box.
@@ -135,11 +137,11 @@ def best(judged: list[Judged]) -> Judged | None:
 
 
 def smoothest(judged: list[Judged]) -> Judged | None:
-    """The largest alpha whose score is within one standard error of the best: that of the difference, row by row."""
+    """The largest alpha whose score is near the best, by the standard error of the difference, row by row."""
     top = best(judged)
     if top is None:
         return None
-    near = [one for one in judged if one.is_useful and -behind(one, top)[0] <= behind(one, top)[1]]
+    near = [one for one in judged if one.is_useful and -behind(one, top)[0] <= NEAR * behind(one, top)[1]]
     return max(near, key=lambda one: one.trial.setting.alpha)
 
 
