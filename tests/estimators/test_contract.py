@@ -18,7 +18,7 @@ from unmuddle import Algorithm1, FLRClassifier, RobustPCA
 
 
 @pytest.mark.filterwarnings("ignore::unmuddle.errors.UnmuddleWarning")
-@parametrize_with_checks([FLRClassifier(), FLRClassifier.paper(), RobustPCA()])
+@parametrize_with_checks([FLRClassifier.natural(), FLRClassifier.paper(), RobustPCA()])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -40,6 +40,18 @@ def test_pickled_and_cloned_models_agree(wine, fitted):
     assert np.array_equal(again.decision_function(X), fitted.decision_function(X))
     other = FLRClassifier.natural(solver=Algorithm1(mu=0.5, rho=1.0))
     assert clone(other).solver == other.solver
+
+
+def test_an_automatic_fit_is_repeatable_and_leaves_its_parameters_alone():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = 2.0 * y[:, None] + rng.normal(size=(60, 3))
+    model = FLRClassifier(tol=1e-3, random_state=0)
+    before = model.get_params()
+    again = clone(model.fit(X, y)).fit(X, y)
+    assert model.get_params() == before
+    assert np.array_equal(again.decision_function(X), model.decision_function(X))
+    assert pickle.loads(pickle.dumps(model)).tuning_ == model.tuning_ == again.tuning_
 
 
 def test_a_grid_search_in_a_pipeline_works(wine):

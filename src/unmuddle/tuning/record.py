@@ -8,6 +8,8 @@ import pandas as pd
 
 from unmuddle.core.problem import Lambdas
 
+RANKED = "ranked"
+
 
 @dataclass(frozen=True)
 class Setting:

@@ -16,8 +16,8 @@ from unmuddle.tuning.record import Setting, Trial, Tuning
 from unmuddle.tuning.tails import feature_norm_of
 from unmuddle.tuning.wishes import AUTO, Scale, Wishes
 
-ALPHAS = 0.02, 0.06, 0.15, 0.4
-"""From rough to smooth: a path goes this way, for after a collapse there is nothing to start from."""
+ALPHAS = 0.02, 0.05, 0.12, 0.25, 0.5
+"""From rough to smooth."""
 
 LABEL_NORMS = "frobenius", "huber", "l21"
 BETAS = 3.0, 1.0, 0.6
@@ -79,15 +79,15 @@ class Search:
         """Alpha first, then label norm, label weight and beta, each with the best of the others."""
         scale = self.court.scale
         first, why = self.start()
-        leader = smoothest(self.walk(None, [replace(first, alpha=alpha) for alpha in self.open("alpha", first)]))
+        leader = smoothest(self.try_all([replace(first, alpha=alpha) for alpha in self.open("alpha", first)]))
         if leader is None:
-            leader = best(self.walk(None, [replace(first, alpha=ALPHAS[0], beta=beta) for beta in BETAS[1:]]))
+            leader = best(self.try_all([replace(first, alpha=ALPHAS[0], beta=beta) for beta in BETAS[1:]]))
         if leader is None:
             return fall_back(scale, self.trials, "every setting that was tried collapsed")
         for name in ("label_norm", "label_weight", "beta"):
             setting = leader.trial.setting
             others = [value for value in self.open(name, setting) if value != getattr(setting, name)]
-            leader = best([leader, *self.walk(leader, [replace(setting, **{name: value}) for value in others])])
+            leader = best([leader, *self.try_all([replace(setting, **{name: value}) for value in others])])
             assert leader is not None  # it was useful before
         chosen = leader.trial
         scored = f"it predicts {chosen.score:.1%} of the held-out given labels, {len(self.judged)} settings were tried"
@@ -121,11 +121,9 @@ class Search:
         }[name]
         return values if isinstance(wish, str) and wish == AUTO else (getattr(setting, name),)
 
-    def walk(self, near: Judged | None, settings: list[Setting]) -> list[Judged]:
-        """Judge settings, each from the solutions of ``near`` or, without one, of the setting before."""
-        found = list[Judged]()
-        for setting in settings:
-            found.append(self.court.judge(setting, near or (found[-1] if found else None)))
+    def try_all(self, settings: list[Setting]) -> list[Judged]:
+        """Judge settings and keep the trials."""
+        found = [self.court.judge(setting) for setting in settings]
         self.judged += found
         return found
 
