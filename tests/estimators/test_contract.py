@@ -42,6 +42,7 @@ def test_pickled_and_cloned_models_agree(wine, fitted):
     assert clone(other).solver == other.solver
 
 
+@pytest.mark.filterwarnings("ignore::unmuddle.errors.MemorizedWarning")  # all labels are right
 def test_an_automatic_fit_is_repeatable_and_leaves_its_parameters_alone():
     rng = np.random.default_rng(0)
     y = np.arange(60) % 2

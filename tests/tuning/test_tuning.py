@@ -17,7 +17,7 @@ from unmuddle.tuning.tails import feature_norm_of
 SEED = 0
 
 
-def planted(n=90, classes=4, columns=6, rate=0.3, seed=SEED):
+def planted(n=72, classes=4, columns=5, rate=0.3, seed=SEED):
     """Overlapping classes, some labels redrawn: at the natural multiples several of them are written off as noise."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % classes
