@@ -1,5 +1,7 @@
 """Problems that the tests share."""
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import StandardScaler
@@ -41,6 +43,20 @@ def make_problem(X, y, lambdas, feature_norm, label_norm, intercept, box, delta)
         Lambdas(*lambdas),
         intercept,
         box,
+    )
+
+
+def with_holes(problem, seed=0, cells=0.15, rows=0.25):
+    """The same with some cells missing, some rows without a label, and weights from 0.5 to 2 on the others."""
+    rng = np.random.default_rng(seed)
+    missing = rng.random(problem.features.shape) < cells
+    weights = np.where(rng.random(len(missing)) < rows, 0.0, rng.uniform(0.5, 2.0, len(missing)))
+    return replace(
+        problem,
+        features=np.where(missing, 0.0, problem.features),
+        labels=np.where(weights[:, None] > 0, problem.labels, 0.0),
+        missing=missing,
+        label_weights=weights / weights[weights > 0].mean(),
     )
 
 

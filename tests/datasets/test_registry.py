@@ -10,7 +10,9 @@ from unmuddle.datasets import Dataset, Entry, available, load, load_wine, regist
 from unmuddle.datasets.cifar10n import FILE
 from unmuddle.errors import DatasetError
 
-BUILT_IN = ["cifar10n", "cnae9", "glass", "waveform", "waveform-generated", "wine"]
+BUILT_IN = [
+    "breast-cancer", "cifar10n", "cifar10n-worst", "cnae9", "digits", "glass", "waveform", "waveform-generated", "wine",
+]  # fmt: skip
 
 
 def load_mine():
@@ -40,8 +42,11 @@ def test_built_in_datasets_are_listed_by_name():
 
 def test_the_list_says_where_the_data_are(cache):
     assert where() == {
+        "breast-cancer": "embedded",
         "cifar10n": f"missing: put {FILE} into {cache}",
+        "cifar10n-worst": f"missing: put {FILE} into {cache}",
         "cnae9": "to download",
+        "digits": "embedded",
         "glass": "to download",
         "waveform": f"missing: put waveform.csv.gz into {cache}",
         "waveform-generated": "generated",
@@ -78,7 +83,7 @@ def test_a_name_loads_what_its_loader_loads():
 
 
 def test_an_unknown_name_is_answered_by_the_known_ones():
-    with pytest.raises(DatasetError, match=r"no dataset 'vine'; choose one of cifar10n, cnae9, glass, .*, wine"):
+    with pytest.raises(DatasetError, match=r"no dataset 'vine'; choose one of breast-cancer, cifar10n, .*, wine"):
         load("vine")
 
 

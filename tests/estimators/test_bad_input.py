@@ -6,6 +6,7 @@ import pytest
 from scipy import sparse
 
 from unmuddle import ADMM, Algorithm1, FLRClassifier, RobustPCA
+from unmuddle.baselines.rpca import RPCAClassifier
 from unmuddle.errors import InvalidDataError, InvalidParameterError, UnmuddleError
 
 RNG = np.random.default_rng(0)
@@ -22,14 +23,14 @@ def with_cell(value):
 @pytest.mark.parametrize(
     ("features", "labels", "words"),
     [
-        (with_cell(np.nan), Y, ["NaN", "1 cells", "row 7, column 3", "Missing cells", "planned"]),
         (with_cell(np.inf), Y, ["infinity", "row 7, column 3"]),
         (X, np.zeros(60), ["y must hold at least 2 classes", "1 class"]),
         (X, Y[:50], ["60 in X", "50 in y"]),
         (X, None, ["y", "None"]),
-        (X, np.where(np.arange(60) == 4, np.nan, Y), ["y", "missing", "row 4"]),
-        (X, np.array(["a", None] * 30, dtype=object), ["y", "missing", "row 1"]),
-        (X, pd.Series(["a", pd.NA] * 30), ["y", "missing", "row 1"]),
+        (X, np.where(np.arange(60) == 4, np.inf, Y), ["y", "infinity", "row 4", "NaN or None"]),
+        (X, np.array(["a", None] * 30, dtype=object), ["y", "2 classes", "'a'", "30 rows that have a label"]),
+        (X, pd.Series(["a", pd.NA] * 30), ["y", "2 classes", "'a'", "30 rows that have a label"]),
+        (X, np.full(60, np.nan), ["y", "2 classes", "none of its 60 rows"]),
         (X[:, :0], Y, ["0 feature"]),
         (X[:0], Y[:0], ["0 sample"]),
         (X[:1], Y[:1], ["1 sample"]),
@@ -46,9 +47,48 @@ def test_bad_data_is_refused_in_words(features, labels, words):
 
 
 def test_column_names_are_used_in_messages():
-    frame = pd.DataFrame(with_cell(np.nan), columns=list("abcde"))
+    frame = pd.DataFrame(with_cell(np.inf), columns=list("abcde"))
     with pytest.raises(InvalidDataError, match="column 'd'"):
         FLRClassifier.natural().fit(frame, Y)
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        (np.where(np.arange(60) == 9, -1.0, 1.0), ["from 0", "-1.0 at row 9"]),
+        (np.where(np.arange(60) == 9, np.nan, 1.0), ["nan at row 9"]),
+        (np.ones(59), ["60 rows", "(59,)"]),
+        (["heavy"] * 60, ["number", "list"]),
+        (np.zeros(60), ["above zero", "all 60"]),
+        (Y == 1, ["2 classes", "20 rows that have a label"]),
+    ],
+)
+def test_bad_weights_are_refused_in_words(weights, words):
+    with pytest.raises(InvalidDataError) as raised:
+        FLRClassifier.natural().fit(X, Y, sample_weight=weights)
+    for word in words:
+        assert word in str(raised.value)
+
+
+def test_a_list_of_marks_for_no_label_is_refused():
+    with pytest.raises(InvalidParameterError, match="unlabeled must be a single label"):
+        FLRClassifier.natural(unlabeled=[-1, -2]).fit(X, Y)
+
+
+@pytest.mark.parametrize("seed", ["seven", -1, 2.5, [0.5]])
+def test_a_bad_random_state_is_refused_in_words(seed):
+    with pytest.raises(
+        InvalidParameterError, match=r"random_state must be an integer.*; got .*Pass an integer"
+    ) as raised:
+        FLRClassifier(random_state=seed).fit(X, Y)
+    assert repr(seed) in str(raised.value)
+
+
+def test_a_baseline_refuses_missing_cells_and_labels_and_names_who_takes_them():
+    with pytest.raises(InvalidDataError, match=r"1 cells, the first at row 7, column 3.*RobustPCA.*FLRClassifier"):
+        RPCAClassifier().fit(with_cell(np.nan), Y)
+    with pytest.raises(InvalidDataError, match=r"1 are missing.*row 4.*FLRClassifier"):
+        RPCAClassifier().fit(X, np.where(np.arange(60) == 4, np.nan, Y))
 
 
 def test_sparse_matrices_are_refused_with_a_remedy():
@@ -149,6 +189,9 @@ ODD_DATA = {
     "Fortran order": np.asfortranarray(X),
     "read only": np.frombuffer(X.tobytes()).reshape(60, 5),
     "duplicate rows": np.repeat(X[:3], 20, axis=0),
+    "missing cells": with_cell(np.nan),
+    "a row and a column of missing cells": np.where((np.arange(60) == 3)[:, None] | (np.arange(5) == 2), np.nan, X),
+    "nothing but missing cells": np.full((60, 4), np.nan),
 }
 
 
@@ -162,11 +205,11 @@ def test_odd_data_is_fitted_without_a_nan(name, solver):
         "coef_",
         "intercept_",
         "recovered_features_",
-        "feature_errors_",
         "recovered_labels_",
         "objective_",
     ):
         assert np.isfinite(getattr(model, attribute)).all(), attribute
+    assert np.array_equal(np.isfinite(model.feature_errors_), ~pd.isna(data))
     assert np.isfinite(model.predict_proba(data)).all()
     assert np.isfinite(model.transform(data)).all()
 
@@ -189,7 +232,7 @@ def test_every_row_a_class_of_its_own_is_fitted():
 
 def test_prediction_refuses_bad_rows():
     model = FLRClassifier.natural(tol=1e-3).fit(X, Y)
-    with pytest.raises(InvalidDataError, match="NaN"):
-        model.predict(with_cell(np.nan))
+    with pytest.raises(InvalidDataError, match="infinity"):
+        model.predict(with_cell(-np.inf))
     with pytest.raises(ValueError, match="features"):
         model.transform(X[:, :3])

@@ -18,7 +18,12 @@ from unmuddle import Algorithm1, FLRClassifier, RobustPCA
 
 
 @pytest.mark.filterwarnings("ignore::unmuddle.errors.UnmuddleWarning")
-@parametrize_with_checks([FLRClassifier.natural(), FLRClassifier.paper(), RobustPCA()])
+@parametrize_with_checks(
+    [FLRClassifier.natural(), FLRClassifier.paper(), RobustPCA()],
+    expected_failed_checks=lambda estimator: {
+        "check_sample_weight_equivalence_on_dense_data": "weights are on labels: features count once for each row"
+    },
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -15,7 +15,7 @@ from unmuddle.core.certificate import certify_rows, feature_step, step_feature_e
 from unmuddle.core.halves import FEATURE_STEPS, alternate
 from unmuddle.core.iteration import Iteration
 from unmuddle.core.penalties import Penalties, first_penalties, is_time_to_balance
-from unmuddle.core.problem import Problem
+from unmuddle.core.problem import Problem, mean_label
 from unmuddle.core.prox import Array
 from unmuddle.core.result import OnStep, Point, Solution, Trace, ignore
 from unmuddle.core.sides import Recovery, solve_positive
@@ -89,13 +89,15 @@ def begin(iteration: Iteration, start: str | Solution) -> State:
     problem, workers = iteration.problem, iteration.workers
     X, Y = problem.features, problem.labels
     n, d = X.shape
+    b = problem.intercept * mean_label(Y, problem.label_weights)
+    R = _label_deviations(problem, b)
     (sums,) = workers.total(lambda rows: (X[rows].sum(axis=0, dtype=np.float64),))
-    centre, b = problem.intercept * sums / n, problem.intercept * Y.mean(axis=0)
+    centre = problem.intercept * sums / n
     if n >= d:
 
         def sums_of(rows: slice) -> tuple[Array, Array]:
             centred = X[rows] - centre  # before the product: afterwards digits would be lost, and definiteness
-            return gram_of(centred), centred.T @ (Y[rows] - b)
+            return gram_of(centred), centred.T @ R[rows]
 
         gram, cross = workers.total_of_tiles(sums_of, d)
     else:
@@ -105,7 +107,7 @@ def begin(iteration: Iteration, start: str | Solution) -> State:
     J = np.zeros((d, Y.shape[1]))
     if start != "zero":
         ridge = gram + RIDGE * max(float(eigenvalues[-1]), 1e-300) * np.eye(len(gram))
-        J = workers.factorise(solve_positive, ridge, cross if n >= d else Y - b)
+        J = workers.factorise(solve_positive, ridge, cross if n >= d else R)
         J = J if n >= d else (centred.T @ J).astype(np.float64, copy=False)
     wanted = start == "labels" or (problem.label_norm.fixes_zero and start == "ridge")
     point = meet_labels(problem, J, centre) if wanted else None
@@ -113,6 +115,12 @@ def begin(iteration: Iteration, start: str | Solution) -> State:
         penalties = first_penalties(problem, eigenvalues, spectral_norm(point.Z))
         return iteration.begin(point.Z, b - centre @ point.Z, *penalties, point)
     return iteration.begin(J, b - centre @ J, *first_penalties(problem, eigenvalues, spectral_norm(J)))
+
+
+def _label_deviations(problem: Problem, b: Array) -> Array:
+    """``Y~ - 1 b^T`` with the weights of the rows; those without a label are made up for by the others."""
+    R, weights = problem.labels - b, problem.label_weights
+    return R if weights is None else R * (weights * (len(R) / weights.sum()))[:, None]
 
 
 def resume(iteration: Iteration, start: Solution) -> State:
@@ -145,8 +153,10 @@ def meet_labels(problem: Problem, J: Array, centre: Array) -> Point | None:
     X, Y = problem.features, problem.labels
     U, s, Vt = np.linalg.svd(J, full_matrices=False)
     kept = s > NEGLIGIBLE * s.max(initial=0.0)
-    Q, R = U[:, kept] @ Vt[kept], Y - problem.intercept * Y.mean(axis=0)
+    Q, R = U[:, kept] @ Vt[kept], Y - problem.intercept * mean_label(Y, problem.label_weights)
     shown = X @ Q - centre @ Q
+    if problem.label_weights is not None:  # rows without a label may show what they like
+        R, shown = (np.where(problem.label_weights[:, None] > 0, array, 0.0) for array in (R, shown))
     alike = float(np.vdot(R, shown))
     if alike <= NEGLIGIBLE * np.linalg.norm(R) * np.linalg.norm(shown):
         return None
@@ -305,7 +315,7 @@ def _named(penalty: Penalties) -> dict[str, float]:
 def _square_of_multiplier(problem: Problem, s: State, block: slice) -> float:
     mx, square = s.penalty.x, 0.0
     for rows in tiles(block, s.U.shape[1]):
-        M1 = s.U[rows] - problem.prox_feature_error(s.U[rows], 1 / mx)
+        M1 = s.U[rows] - problem.prox_feature_error(s.U[rows], 1 / mx, rows)
         square += mx**2 * float(np.vdot(M1, M1))
     return square
 
@@ -315,7 +325,7 @@ def _large(problem: Problem, s: State, found: Recovery, rows: slice) -> tuple[Ar
     X, mx = found.rows(rows), s.penalty.x
     U = problem.features[rows] - X
     U += s.U[rows]
-    U -= problem.prox_feature_error(s.U[rows], 1 / mx)
-    U -= problem.prox_feature_error(U, 1 / mx)
+    U -= problem.prox_feature_error(s.U[rows], 1 / mx, rows)
+    U -= problem.prox_feature_error(U, 1 / mx, rows)
     U *= mx
     return X, U

@@ -98,9 +98,9 @@ def certify_rows(
     def measure(rows: slice) -> tuple[Any, ...]:
         X, M1 = (array.astype(np.float64, copy=False) for array in large(rows))
         E = problem.features[rows] - X
-        E_square, stepped = _square(E), t * M1
+        E_square, stepped = _square(problem.seen(E, rows)), t * M1
         stepped += E
-        E -= problem.prox_feature_error(stepped, t)
+        E -= problem.prox_feature_error(stepped, t, rows)
         G = np.matmul(M4[rows], Z.T, out=stepped)
         G += M1
         spectra = [Spectrum.of(A, problem.features.shape) for A in ((G,) if X_values is not None else (G, X))]
@@ -112,7 +112,7 @@ def certify_rows(
     return Certificate(
         features=_nuclear_gap(G.singular_values(), X[0].singular_values() if X_values is None else X_values, inner),
         projection=_nuclear_gap(singular_values(XM4 / l1), singular_values(Z), float(np.vdot(XM4 / l1, Z))),
-        feature_noise=0.0 if fixed else float(np.sqrt(moved)) / size,
+        feature_noise=0.0 if fixed and problem.missing is None else float(np.sqrt(moved)) / size,
         label_noise=_label_noise(problem, B, M4),
         intercept=_intercept(problem, M4),
         box=_relative(B - problem.project_labels(B), problem.labels),
@@ -159,12 +159,12 @@ def step_feature_error(problem: Problem, point: Point) -> Array:
     """Where a proximal step takes ``E_f = X~ - X``: nowhere if the point is stationary, up to exact zeros."""
     t, E = feature_step(problem, float(np.linalg.norm(point.M1))), np.empty_like(problem.features)
     for rows in tiles(slice(0, len(E)), E.shape[1]):
-        E[rows] = problem.prox_feature_error(problem.features[rows] - point.X[rows] + t * point.M1[rows], t)
+        E[rows] = problem.prox_feature_error(problem.features[rows] - point.X[rows] + t * point.M1[rows], t, rows)
     return E
 
 
 def _label_noise(problem: Problem, B: Array, M4: Array) -> float:
-    if problem.label_norm.fixes_zero:
+    if problem.label_norm.fixes_zero and problem.label_weights is None:
         return 0.0
     t = _ratio(float(np.linalg.norm(problem.labels)), float(np.linalg.norm(M4)), otherwise=1.0 / problem.lambdas.labels)
     return _relative(B - problem.prox_recovered_labels(B - t * M4, t), problem.labels)
@@ -177,7 +177,9 @@ def _intercept(problem: Problem, M4: Array) -> float:
 
 
 def _fixed_labels(problem: Problem, B: Array) -> float:
-    return _relative(problem.labels - B, problem.labels) if problem.label_norm.fixes_zero else 0.0
+    if not problem.label_norm.fixes_zero:
+        return 0.0
+    return _relative((problem.labels - B)[problem.labelled], problem.labels)
 
 
 def _ratio(above: float, below: float, otherwise: float) -> float:

@@ -60,7 +60,7 @@ class Iteration:
                 K = X[rows] if point is None else point.X[rows]
                 if point is not None:
                     U[rows] = X[rows] - K + point.M1[rows] / penalty.x
-                E = self.problem.prox_feature_error(U[rows], 1 / penalty.x)
+                E = self.problem.prox_feature_error(U[rows], 1 / penalty.x, rows)
                 S[rows] = (X[rows] + U[rows] - 2 * E + K + M4[rows] @ J.T / penalty.x) / 2
                 KJ[rows] = K @ J + b
             _, C[block] = self.target_labels(block, KJ[block], M4[block], penalty.y)
@@ -126,7 +126,7 @@ class Iteration:
                 TJ = X @ J_rows - s.M4[rows] @ JJ
                 KJ[rows] = TJ + (s.C[rows] - b - TJ) @ WJ + b
                 M4[rows] = my * (s.C[rows] - KJ[rows])
-                self.problem.prox_feature_error(U, 1 / mx, out=E)
+                self.problem.prox_feature_error(U, 1 / mx, rows, out=E)
                 if measured:
                     sizes[1] += _square(X + given[rows] - 2 * S + U - 2 * E + M4[rows] @ (J.T / mx))  # K - K_old
                 np.subtract(given[rows], X, out=gap)
@@ -135,7 +135,7 @@ class Iteration:
                 gap *= RELAX
                 U += gap
                 E_old = E.copy() if measured else E
-                self.problem.prox_feature_error(U, 1 / mx, out=E)
+                self.problem.prox_feature_error(U, 1 / mx, rows, out=E)
                 sizes[2] += _square(E - E_old) if measured else 0.0
                 if measured or following.x != mx:
                     U -= E

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from unmuddle.core import prox, rowspace
-from unmuddle.core.prox import TINY, Array, row_lengths
+from unmuddle.core.prox import TINY, Array, Mask, Step, row_lengths
 
 SEARCH_STEPS = 60
 """Enough halvings of a bracket to reach rounding error; Newton's method takes far fewer."""
@@ -33,15 +33,18 @@ class Norm(ABC):
     """Length of the gradient at a unit label error; it sets the scale of lambda 1 (see ``scales``)."""
 
     @abstractmethod
-    def value(self, errors: Array) -> float:
-        """R at ``errors``."""
+    def value(self, errors: Array, weights: Array | None = None) -> float:
+        """R at ``errors``; ``weights``, a column, multiply what each row adds to it."""
 
     @abstractmethod
-    def prox(self, errors: Array, step: float, out: Array | None = None) -> Array:
-        """Minimise ``step * R(x) + |x - errors|_F**2 / 2``; into ``out``, another array, if one is given."""
+    def prox(self, errors: Array, step: Step, out: Array | None = None) -> Array:
+        """Minimise ``step * R(x) + |x - errors|_F**2 / 2``; into ``out``, another array, if one is given.
+
+        A ``step`` for each row weighs the rows; at step 0 the minimiser is the row itself.
+        """
 
     @abstractmethod
-    def prox_between(self, errors: Array, step: float, lower: Array, upper: Array) -> Array:
+    def prox_between(self, errors: Array, step: Step, lower: Array, upper: Array) -> Array:
         """The same subject to ``lower <= x <= upper``, where ``lower <= 0 <= upper``."""
 
     def closest(self, rows: Array, basis: Array) -> Array:
@@ -51,15 +54,23 @@ class Norm(ABC):
         """
         return rowspace.project(rows, basis)
 
-    def feature_weight(self, shape: tuple[int, int], noise_level: float) -> float:
-        """The natural size of lambda 2 for features of this shape, before the factor beta."""
-        return 1.0 / np.sqrt(max(shape))
+    def closest_by_seen(self, rows: Array, basis: Array, missing: Mask | None) -> Array:
+        """The same by the cells that are not missing; the smallest such point where they leave a choice."""
+        return self.closest(rows, basis) if missing is None else rowspace.fit_seen(rows, basis, missing, self.closest)
+
+    def feature_weight(self, shape: tuple[int, int], noise_level: float, seen: float = 1.0) -> float:
+        """The natural size of lambda 2 for features of this shape, before the factor beta.
+
+        ``seen`` is the share of cells that are not missing. Signs of noise in these have spectral norm
+        ``sqrt(seen)`` times that of a full matrix (Candes et al. 2011, Theorem 1.2).
+        """
+        return 1.0 / np.sqrt(seen * max(shape))
 
 
 class EntryNorm(Norm):
     """A sum over entries: each is a convex problem in one variable, so bounds merely clip the free minimiser."""
 
-    def prox_between(self, errors: Array, step: float, lower: Array, upper: Array) -> Array:
+    def prox_between(self, errors: Array, step: Step, lower: Array, upper: Array) -> Array:
         return prox.prox_box(self.prox(errors, step), lower, upper)
 
 
@@ -71,7 +82,7 @@ class RowNorm(Norm):
     def corner(self) -> float:
         """The length up to which rows count with their squares."""
 
-    def prox_between(self, errors: Array, step: float, lower: Array, upper: Array) -> Array:
+    def prox_between(self, errors: Array, step: Step, lower: Array, upper: Array) -> Array:
         """The minimiser is ``clip(e / (1 + step / max(r, corner)))`` where r is its own length.
 
         An entry on the wrong side of a bound that is 0 stays at 0 whatever r is. With these set to 0 the prox without
@@ -82,10 +93,11 @@ class RowNorm(Norm):
         found = self.prox(allowed, step)
         outside = np.flatnonzero(((found < lower) | (found > upper)).any(axis=1))
         if len(outside):
-            found[outside] = self._search_length(allowed[outside], step, lower[outside], upper[outside])
+            steps = step[outside] if isinstance(step, np.ndarray) else step
+            found[outside] = self._search_length(allowed[outside], steps, lower[outside], upper[outside])
         return found
 
-    def _search_length(self, errors: Array, step: float, lower: Array, upper: Array) -> Array:
+    def _search_length(self, errors: Array, step: Step, lower: Array, upper: Array) -> Array:
         """Newton's method on ``|minimiser(r)| = r`` in a bracket, which is halved where a step would leave it."""
         r = high = row_lengths(prox.prox_box(errors, lower, upper))
         low = np.zeros_like(r)
@@ -104,7 +116,7 @@ class RowNorm(Norm):
                 break
         return x
 
-    def feature_weight(self, shape: tuple[int, int], noise_level: float) -> float:
+    def feature_weight(self, shape: tuple[int, int], noise_level: float, seen: float = 1.0) -> float:
         """The weight that brings unit rows of pure noise, of spectral norm ``sqrt(n / d) + 1``, to norm 1."""
         n, d = shape
         return np.sqrt(d) / (np.sqrt(n) + np.sqrt(d))
@@ -114,10 +126,10 @@ class RowNorm(Norm):
 class L1(EntryNorm):
     """``sum |e_ij|``: Laplacian noise, or few gross cells."""
 
-    def value(self, errors: Array) -> float:
-        return float(np.abs(errors).sum())
+    def value(self, errors: Array, weights: Array | None = None) -> float:
+        return _sum(np.abs(errors), weights)
 
-    def prox(self, errors: Array, step: float, out: Array | None = None) -> Array:
+    def prox(self, errors: Array, step: Step, out: Array | None = None) -> Array:
         return prox.prox_l1(errors, step, out)
 
     def closest(self, rows: Array, basis: Array) -> Array:
@@ -130,13 +142,13 @@ class SquaredFrobenius(EntryNorm):
 
     label_slope = 2.0
 
-    def value(self, errors: Array) -> float:
-        return float(np.square(errors).sum())
+    def value(self, errors: Array, weights: Array | None = None) -> float:
+        return _sum(np.square(errors), weights)
 
-    def prox(self, errors: Array, step: float, out: Array | None = None) -> Array:
+    def prox(self, errors: Array, step: Step, out: Array | None = None) -> Array:
         return prox.prox_squared_frobenius(errors, step, out)
 
-    def feature_weight(self, shape: tuple[int, int], noise_level: float) -> float:
+    def feature_weight(self, shape: tuple[int, int], noise_level: float, seen: float = 1.0) -> float:
         """The weight whose gradient just reaches the spectral norm of pure noise, ``s (sqrt n + sqrt d)``."""
         n, d = shape
         return 1.0 / (2.0 * max(noise_level, TINY) * (np.sqrt(n) + np.sqrt(d)))
@@ -148,10 +160,10 @@ class Huber(EntryNorm):
 
     delta: float = 1.0
 
-    def value(self, errors: Array) -> float:
-        return _huber_sum(np.abs(errors), self.delta)
+    def value(self, errors: Array, weights: Array | None = None) -> float:
+        return _sum(_huber(np.abs(errors), self.delta), weights)
 
-    def prox(self, errors: Array, step: float, out: Array | None = None) -> Array:
+    def prox(self, errors: Array, step: Step, out: Array | None = None) -> Array:
         return prox.prox_huber(errors, step, self.delta, out)
 
     def closest(self, rows: Array, basis: Array) -> Array:
@@ -162,10 +174,10 @@ class Huber(EntryNorm):
 class L21(RowNorm):
     """``sum_i |e_i|_2``: a few whole rows are wrong, as a wrong label is a wrong row of one-hot labels."""
 
-    def value(self, errors: Array) -> float:
-        return float(row_lengths(errors).sum())
+    def value(self, errors: Array, weights: Array | None = None) -> float:
+        return _sum(row_lengths(errors), weights)
 
-    def prox(self, errors: Array, step: float, out: Array | None = None) -> Array:
+    def prox(self, errors: Array, step: Step, out: Array | None = None) -> Array:
         return prox.prox_l21(errors, step, out)
 
     @property
@@ -179,10 +191,10 @@ class HuberRows(RowNorm):
 
     delta: float = 1.0
 
-    def value(self, errors: Array) -> float:
-        return _huber_sum(row_lengths(errors), self.delta)
+    def value(self, errors: Array, weights: Array | None = None) -> float:
+        return _sum(_huber(row_lengths(errors), self.delta), weights)
 
-    def prox(self, errors: Array, step: float, out: Array | None = None) -> Array:
+    def prox(self, errors: Array, step: Step, out: Array | None = None) -> Array:
         return prox.prox_huber_rows(errors, step, self.delta, out)
 
     @property
@@ -192,20 +204,24 @@ class HuberRows(RowNorm):
 
 @dataclass(frozen=True)
 class Zero(EntryNorm):
-    """No error at all: the ablations "w/o feature recov." and "w/o label recov."."""
+    """No error at all, where a row counts: the ablations "w/o feature recov." and "w/o label recov."."""
 
     fixes_zero = True
 
-    def value(self, errors: Array) -> float:
+    def value(self, errors: Array, weights: Array | None = None) -> float:
         return 0.0
 
-    def prox(self, errors: Array, step: float, out: Array | None = None) -> Array:
-        return np.multiply(errors, 0.0, out=out)
+    def prox(self, errors: Array, step: Step, out: Array | None = None) -> Array:
+        return np.multiply(errors, np.equal(step, 0.0), out=out)
 
 
-def _huber_sum(sizes: Array, delta: float) -> float:
+def _huber(sizes: Array, delta: float) -> Array:
     inner = np.minimum(sizes, delta)
-    return float((inner**2 / (2.0 * delta) + (sizes - inner)).sum())
+    return inner**2 / (2.0 * delta) + (sizes - inner)
+
+
+def _sum(terms: Array, weights: Array | None) -> float:
+    return float(terms.sum() if weights is None else (weights * terms).sum())
 
 
 NormMaker = Callable[[float], Norm]

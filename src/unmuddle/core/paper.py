@@ -209,7 +209,7 @@ def measure_residuals(problem: Problem, s: State) -> Residuals:
 
 def objective(problem: Problem, s: State) -> float:
     """F with the errors of the state, which complete X and B only in the limit."""
-    errors = problem.feature_norm.value(s.E_f), problem.label_norm.value(s.E_l)
+    errors = problem.feature_cost(s.E_f), problem.label_cost(s.E_l)
     return problem.weigh(s.X_nuclear, s.Z_nuclear, *errors)
 
 

@@ -12,6 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.floating]
+Mask = NDArray[np.bool_]
+
+Step = float | Array
+"""A number, or a column with a step of its own for every row."""
 
 TINY = 1e-150
 """Stands in for zero where something is divided by it; its reciprocal is still far from overflow."""
@@ -20,7 +24,7 @@ LARGE = 200
 """Order from which on singular values are quicker by way of a Gram matrix."""
 
 
-def prox_l1(entries: Array, step: float, out: Array | None = None) -> Array:
+def prox_l1(entries: Array, step: Step, out: Array | None = None) -> Array:
     """Shrink every entry towards zero by ``step``: the prox of ``sum |x_ij|``.
 
     >>> prox_l1(np.array([[3.0, -0.5], [-2.0, 1.0]]), step=1.0)
@@ -31,7 +35,7 @@ def prox_l1(entries: Array, step: float, out: Array | None = None) -> Array:
     return np.subtract(entries, out, out=out)
 
 
-def prox_l21(rows: Array, step: float, out: Array | None = None) -> Array:
+def prox_l21(rows: Array, step: Step, out: Array | None = None) -> Array:
     """Shorten every row by ``step``: the prox of ``sum_i |x_i|_2``.
 
     >>> prox_l21(np.array([[3.0, 4.0], [0.3, 0.4]]), step=1.0)
@@ -42,7 +46,7 @@ def prox_l21(rows: Array, step: float, out: Array | None = None) -> Array:
     return np.multiply(rows, np.maximum(1.0 - step / np.maximum(lengths, TINY), 0.0), out=out)
 
 
-def prox_squared_frobenius(entries: Array, step: float, out: Array | None = None) -> Array:
+def prox_squared_frobenius(entries: Array, step: Step, out: Array | None = None) -> Array:
     """Divide by ``1 + 2 step``: the prox of ``|x|_F**2`` (no half).
 
     >>> prox_squared_frobenius(np.array([[3.0]]), step=1.0)
@@ -51,7 +55,7 @@ def prox_squared_frobenius(entries: Array, step: float, out: Array | None = None
     return np.divide(entries, 1.0 + 2.0 * step, out=out)
 
 
-def prox_huber(entries: Array, step: float, delta: float, out: Array | None = None) -> Array:
+def prox_huber(entries: Array, step: Step, delta: float, out: Array | None = None) -> Array:
     """The prox of Huber's function by entry: ``x**2 / (2 delta)`` up to ``delta``, then ``|x| - delta/2``.
 
     >>> prox_huber(np.array([[3.0, 1.0]]), step=1.0, delta=1.0)
@@ -62,7 +66,7 @@ def prox_huber(entries: Array, step: float, delta: float, out: Array | None = No
     return np.subtract(entries, out, out=out)
 
 
-def prox_huber_rows(rows: Array, step: float, delta: float, out: Array | None = None) -> Array:
+def prox_huber_rows(rows: Array, step: Step, delta: float, out: Array | None = None) -> Array:
     """The prox of Huber's function of every row's length.
 
     >>> prox_huber_rows(np.array([[3.0, 4.0], [0.6, 0.8]]), step=1.0, delta=1.0)

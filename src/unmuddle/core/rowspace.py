@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 import numpy as np
 
-from unmuddle.core.prox import Array
+from unmuddle.core.prox import Array, Mask
 from unmuddle.core.spectrum import EXACT_SIZE, double_gram
 
 RANK_TOL = {np.dtype(np.float64): 1e-7, np.dtype(np.float32): 1e-5}
@@ -40,6 +41,29 @@ def row_basis(matrix: Array) -> Array:
 def project(rows: Array, basis: Array) -> Array:
     """The orthogonal projection of every row onto the span of an orthonormal ``basis``."""
     return (rows @ basis.T) @ basis
+
+
+def fit_seen(rows: Array, basis: Array, missing: Mask, closest: Callable[[Array, Array], Array]) -> Array:
+    """For each row the point of the space that is ``closest`` by the cells that are not missing.
+
+    Where these leave a choice it is the smallest such point: zero for a row without any. Rows with the same cells
+    missing are fitted together, in the space cut to their columns.
+    """
+    points = np.empty(rows.shape)
+    patterns, members = np.unique(missing, axis=0, return_inverse=True)
+    order = np.argsort(members.ravel(), kind="stable")
+    ends = np.cumsum(np.bincount(members.ravel()))
+    for pattern, at in zip(patterns, np.split(order, ends[:-1]), strict=True):
+        points[at] = _fit_cut(rows[at], basis, ~pattern, closest) if pattern.any() else closest(rows[at], basis)
+    return points
+
+
+def _fit_cut(rows: Array, basis: Array, seen: Mask, closest: Callable[[Array, Array], Array]) -> Array:
+    U, s, Vt = np.linalg.svd(basis[:, seen], full_matrices=False)
+    kept = s > RANK_TOL[np.dtype(np.float64)]
+    within = Vt[kept]
+    positions = (closest(rows[:, seen], within) @ within.T) / s[kept]
+    return positions @ U[:, kept].T @ basis
 
 
 def fit_huber(rows: Array, basis: Array, delta: float) -> Array:

@@ -7,8 +7,8 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 
 from unmuddle.core.norms import Norm
-from unmuddle.core.problem import Lambdas
-from unmuddle.core.prox import Array
+from unmuddle.core.problem import Lambdas, mean_label
+from unmuddle.core.prox import Array, Mask
 from unmuddle.core.spectrum import singular_values, spectral_norm
 
 ALPHA, BETA, LABELS = 0.2, 1.0, 0.05
@@ -30,24 +30,34 @@ def scale_lambdas(
     alpha: float = ALPHA,
     beta: float = BETA,
     label_weight: float = LABELS,
+    missing: Mask | None = None,
+    label_weights: Array | None = None,
 ) -> Lambdas:
     """Lambdas as multiples of the sizes at which their terms begin to matter.
 
     ``alpha`` near 1 makes the projection zero, ``beta`` = 1 is the scale of robust PCA, ``label_weight`` is lambda 3
-    itself and sets how far labels may bend the features.
+    itself and sets how far labels may bend the features. ``missing`` and ``label_weights`` are those of ``Problem``.
     """
     return Lambdas(
-        projection=alpha * projection_scale(features, labels, label_norm, label_weight),
-        features=beta * feature_norm.feature_weight(features.shape, noise_level(features)),
+        projection=alpha * projection_scale(features, labels, label_norm, label_weight, label_weights),
+        features=beta * feature_norm.feature_weight(features.shape, noise_level(features), seen_share(missing)),
         labels=label_weight,
     )
 
 
-def projection_scale(features: Array, labels: Array, label_norm: Norm, label_weight: float) -> float:
+def seen_share(missing: Mask | None) -> float:
+    """The share of cells that are not missing; at least one cell counts as seen."""
+    return 1.0 if missing is None else max(1.0 - float(missing.mean()), 1.0 / missing.size)
+
+
+def projection_scale(
+    features: Array, labels: Array, label_norm: Norm, label_weight: float, label_weights: Array | None = None
+) -> float:
     """About the lambda 1 from which Z = 0 is stationary: the spectral norm of the label gradient there."""
     if label_norm.fixes_zero:
         return spectral_norm(features) or 1.0
-    X, Y = features - features.mean(axis=0), labels - labels.mean(axis=0)
+    X, Y = features - features.mean(axis=0), labels - mean_label(labels, label_weights)
+    Y = Y if label_weights is None else Y * label_weights[:, None]
     return label_weight * (label_norm.label_slope * spectral_norm(X.T @ Y) or 1.0)
 
 
@@ -55,7 +65,7 @@ def noise_level(features: Array) -> float:
     """Standard deviation of the noise in a low-rank matrix, from its median singular value.
 
     Cells beyond 3.5 robust deviations of their column are set aside first: a few gross cells would inflate the result.
-    Never below a thousandth of the data's own size, so that weights made from it stay finite.
+    Never below a thousandth of the data's own size, so that weights made from it stay finite. Missing cells count as 0.
     """
     X = features - np.median(features, axis=0)
     X = X[:, X.any(axis=0)]  # constant columns hold no noise

@@ -4,9 +4,11 @@ A file is looked for in the folder that ``UNMUDDLE_DATA`` names, then in the cac
 possible. A new dataset is one call of ``register``, from any module.
 """
 
+from unmuddle.datasets.breast_cancer import load_breast_cancer
 from unmuddle.datasets.cifar10n import FeatureSet, cifar10n_features, load_cifar10n, principal_features
 from unmuddle.datasets.cnae9 import load_cnae9
 from unmuddle.datasets.dataset import Dataset, Scale
+from unmuddle.datasets.digits import load_digits
 from unmuddle.datasets.glass import load_glass
 from unmuddle.datasets.registry import Entry, available, load, register
 from unmuddle.datasets.waveform import load_waveform, make_waveform
@@ -20,8 +22,10 @@ __all__ = [
     "available",
     "cifar10n_features",
     "load",
+    "load_breast_cancer",
     "load_cifar10n",
     "load_cnae9",
+    "load_digits",
     "load_glass",
     "load_waveform",
     "load_wine",

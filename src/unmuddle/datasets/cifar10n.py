@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-from unmuddle.datasets.dataset import Scale
+from unmuddle.datasets.dataset import Dataset, Scale
 from unmuddle.datasets.places import find, folder_to_fill, read_bytes
 from unmuddle.datasets.registry import Entry, register
 from unmuddle.errors import DatasetError, InvalidParameterError
@@ -96,6 +96,24 @@ def cifar10n_features(
     raw = load_cifar10n(labels, path)
     X_train, X_test = principal_features(raw.X_train, raw.X_test, n_components)
     return replace(raw, X_train=X_train, X_test=X_test)
+
+
+def load_people(labels: Labels = "worst", path: str | os.PathLike[str] | None = None) -> Dataset:
+    """The 10,000 images that people labelled, as one table: clean labels, and beside them those that were given.
+
+    Columns are the features as experiments use them, learned from all of these images without any label.
+    """
+    parts = cifar10n_features(labels=labels, path=path)
+    return Dataset(
+        name=f"{parts.name}-{labels}",
+        X=parts.X_train.astype(np.float64),
+        y=parts.y_clean,
+        feature_names=tuple(f"pc{number}" for number in range(1, parts.X_train.shape[1] + 1)),
+        source=parts.source,
+        licence=parts.licence,
+        scale=parts.scale,
+        y_noisy=parts.y_noisy,
+    )
 
 
 def principal_features(
@@ -189,6 +207,17 @@ register(
         load=_load_by_name,
         title="CIFAR-10N: features of images, labelled by people",
         shape="10000 + 2000 x 1280, 10 classes",
+        source=SOURCE,
+        licence=LICENCE,
+        at_hand=_at_hand,
+    )
+)
+register(
+    Entry(
+        name="cifar10n-worst",
+        load=load_people,
+        title="CIFAR-10N as one table, with the worst labels that people gave",
+        shape="10000 x 512, 10 classes",
         source=SOURCE,
         licence=LICENCE,
         at_hand=_at_hand,

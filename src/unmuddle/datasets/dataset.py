@@ -18,7 +18,10 @@ stay zeros, and ``None`` leaves all as it is.
 
 @dataclass(frozen=True)
 class Dataset:
-    """Features and clean labels with names, source and licence."""
+    """Features and clean labels with names, source and licence.
+
+    ``y_noisy`` holds the labels that people gave, wrong ones among them, where a set comes with such.
+    """
 
     name: str
     X: NDArray[np.float64]
@@ -27,3 +30,4 @@ class Dataset:
     source: str
     licence: str
     scale: Scale = "standard"
+    y_noisy: NDArray[Any] | None = None

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from unmuddle.core.admm import ADMM
@@ -18,15 +18,15 @@ from unmuddle.core.certificate import judge
 from unmuddle.core.norms import FEATURE_NORMS, LABEL_NORMS, Norm
 from unmuddle.core.paper import Algorithm1
 from unmuddle.core.problem import Lambdas, Problem
-from unmuddle.core.prox import Array
-from unmuddle.core.result import Solution, Solver, Status
+from unmuddle.core.prox import Array, Mask
+from unmuddle.core.result import Point, Solution, Solver, Status
 from unmuddle.core.rowspace import row_basis
 from unmuddle.core.temperature import fit_temperature
 from unmuddle.errors import CollapsedWarning, MemorizedWarning, StationarityWarning
 from unmuddle.estimators import validation
 from unmuddle.estimators.progress import EXTRA_FRAMES, CallbackSupportMixin, reporting, with_callbacks
 from unmuddle.estimators.scaling import SCALINGS
-from unmuddle.tuning import AUTO, Scale, Wishes, tune
+from unmuddle.tuning import AUTO, Given, Scale, Wishes, tune
 
 SOLVERS: dict[str, Solver] = {"admm": ADMM(), "paper": Algorithm1()}
 
@@ -42,6 +42,10 @@ class FLRClassifier(CallbackSupportMixin, ClassifierMixin, OneToOneFeatureMixin,
     Minimises ``|X|_* + l1 |Z|_* + l2 R(X~ - X) + l3 L(Y~ - X Z - 1 b^T)`` subject to ``0 <= X Z + 1 b^T <= 1`` over
     recovered features X, projection Z and intercept b, where X~ are the given (scaled) features and Y~ the given
     labels, one-hot. This is the model of "Robust Learning under Hybrid Noise" with an intercept added.
+
+    Cells of X may be missing (NaN), and labels too (None, NaN or NA): their errors cost nothing, so they are filled in
+    by the rest of the model. A row without a label still counts among the features, and its recovered label still
+    keeps to [0, 1].
 
     Parameters
     ----------
@@ -78,6 +82,8 @@ class FLRClassifier(CallbackSupportMixin, ClassifierMixin, OneToOneFeatureMixin,
         1e-6 on the residuals, absolute, for Algorithm 1.
     certificate_tol : float, default=1e-3
         Largest violation of a stationarity condition that the certificate accepts.
+    unlabeled : label, default=None
+        A value of y that means "no label", such as -1, besides None, NaN and NA.
     warm_start : bool, default=False
         Whether ``fit`` starts from the solution of the last one, if data and classes are of the same size: quicker
         after a small change of the lambdas or the data, and a step from one stationary point to one nearby. Keeps two
@@ -98,9 +104,10 @@ class FLRClassifier(CallbackSupportMixin, ClassifierMixin, OneToOneFeatureMixin,
         The paper's Z, for scaled features.
     recovered_features_, feature_errors_ : ndarrays of shape (n_samples, n_features)
         What the training features should be, and what was wrong with them; they add up to X within the tolerance.
+        Missing cells are recovered, and their errors are NaN.
     recovered_labels_, label_errors_ : ndarrays of shape (n_samples, n_classes)
         The same for labels, a column for each class; recovered labels are cut to [0, 1] where ``box=False`` lets
-        them out of it.
+        them out of it. Rows without a label have a recovered one, and NaN for its error.
     components_ : ndarray of shape (rank_, n_features)
         An orthonormal basis of the row space of the recovered features, scaled.
     rank_ : int
@@ -113,7 +120,7 @@ class FLRClassifier(CallbackSupportMixin, ClassifierMixin, OneToOneFeatureMixin,
     temperature_ : float
         Divides the scores in ``predict_proba``; the given labels are most likely under it.
     memorized_ : float
-        Share of rows whose recovered label equals the given one exactly: their label error is zero.
+        Share of labelled rows whose recovered label equals the given one exactly: their label error is zero.
     objective_ : float
         Value of the objective.
     status_ : Status
@@ -158,6 +165,7 @@ class FLRClassifier(CallbackSupportMixin, ClassifierMixin, OneToOneFeatureMixin,
         max_iter: int | None = None,
         tol: float | None = None,
         certificate_tol: float = 1e-3,
+        unlabeled: Any = None,
         warm_start: bool = False,
         random_state: Any = None,
         verbose: bool = False,
@@ -176,6 +184,7 @@ class FLRClassifier(CallbackSupportMixin, ClassifierMixin, OneToOneFeatureMixin,
         self.max_iter = max_iter
         self.tol = tol
         self.certificate_tol = certificate_tol
+        self.unlabeled = unlabeled
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
@@ -192,24 +201,28 @@ class FLRClassifier(CallbackSupportMixin, ClassifierMixin, OneToOneFeatureMixin,
         return cls.natural(**{"solver": "paper", "fit_intercept": False, "box": True, **changes})
 
     @with_callbacks
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Recover features and labels and learn the projection between them.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Given features; finite numbers.
+            Given features; finite numbers, or NaN for cells that are not known.
         y : array-like of shape (n_samples,)
-            Given labels: strings or numbers, at least two classes.
+            Given labels: strings or numbers, at least two classes; None, NaN, NA or ``unlabeled`` for no label.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Numbers from 0 on that multiply what each row's label error costs, after division by their mean over
+            labelled rows. They say how far labels are believed; features of every row count once whatever its weight,
+            so a row of weight 2 is not the same as two rows. Weight 0 is the same as no label.
 
         Returns
         -------
         self : FLRClassifier
             The fitted estimator.
         """
-        features, codes = self._validate(X, y)
-        problem = self._pose(features, codes)
-        del features
+        features, missing, codes, weights = self._validate(X, y, sample_weight)
+        problem = self._pose(features, codes, missing, weights)
+        del features, missing
         solver = self._choose_solver(problem)
         with reporting(self, X, y, "Recovering", self.max_iter) as on_step:
             solution = solver.solve(problem, self.max_iter, self.tol, on_step)
@@ -218,7 +231,10 @@ class FLRClassifier(CallbackSupportMixin, ClassifierMixin, OneToOneFeatureMixin,
         return self
 
     def decision_function(self, X: Any) -> Array:
-        """Scores of rows as they are, not denoised: ``X Z + b``; column 1 minus column 0 for two classes."""
+        """Scores of rows as they are, not denoised: ``X Z + b``; column 1 minus column 0 for two classes.
+
+        Missing cells, and only these, are taken from ``transform``.
+        """
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
@@ -234,34 +250,43 @@ class FLRClassifier(CallbackSupportMixin, ClassifierMixin, OneToOneFeatureMixin,
     def transform(self, X: Any) -> Array:
         """Denoise rows, each by itself: the closest point under ``feature_norm`` in the row space of the recovery.
 
-        The recovery of the training rows themselves, which also used their labels, is in ``recovered_features_``.
+        Closest by the cells that are not missing; a row without any becomes the centre of the training rows. The
+        recovery of the training rows themselves, which also used their labels, is in ``recovered_features_``.
         """
         check_is_fitted(self)
-        rows = self._read(X)
-        denoised = self._feature_norm.closest(rows, self.components_).astype(rows.dtype, copy=False)
-        return self._scaling.undo(denoised)
+        return self._scaling.undo(self._denoise(*self._read(X)))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.allow_nan = True
         return tags
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)
-        return self._read(X) @ self.projection_ + self._scaled_intercept
+        rows, missing = self._read(X)
+        if missing is not None:
+            rows = np.where(missing, self._denoise(rows, missing), rows)
+        return rows @ self.projection_ + self._scaled_intercept
 
-    def _read(self, X: Any) -> Array:
-        """New rows, checked and scaled."""
-        return validation.check_scaled(
-            self._scaling.apply(validation.check_features(self, X, reset=False, keep_single=True))
-        )
+    def _read(self, X: Any) -> tuple[Array, Mask | None]:
+        """New rows, checked and scaled, and which cells are missing."""
+        features = validation.check_features(self, X, reset=False, keep_single=True, allow_missing=True)
+        return validation.scale_features(self._scaling, features)
 
-    def _validate(self, X: Any, y: Any) -> tuple[Array, NDArray[np.intp]]:
+    def _denoise(self, rows: Array, missing: Mask | None) -> Array:
+        """Closest points in the row space, all scaled."""
+        return self._feature_norm.closest_by_seen(rows, self.components_, missing).astype(rows.dtype, copy=False)
+
+    def _validate(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Array, Mask | None, NDArray[np.intp], Array | None]:
         self._validate_parameters()
-        features = validation.check_features(self, X, reset=True, keep_single=True)
-        self.classes_, codes = validation.check_labels(y, len(features))
+        features = validation.check_features(self, X, reset=True, keep_single=True, allow_missing=True)
+        weights = validation.check_weights(sample_weight, len(features))
+        self.classes_, codes = validation.check_some_labels(y, len(features), self.unlabeled, weights)
         self._scaling = SCALINGS[self.scale](features)
-        return validation.check_scaled(self._scaling.apply(features)), codes
+        return *validation.scale_features(self._scaling, features), codes, validation.label_weights(codes, weights)
 
     def _validate_parameters(self) -> None:
         validation.check_choice("feature_norm", self.feature_norm, (AUTO, *FEATURE_NORMS))
@@ -277,27 +302,28 @@ class FLRClassifier(CallbackSupportMixin, ClassifierMixin, OneToOneFeatureMixin,
         validation.check_flag("box", self.box)
         validation.check_flag("warm_start", self.warm_start)
         validation.check_flag("verbose", self.verbose)
+        validation.check_seed("random_state", self.random_state)
         if isinstance(self.solver, type) or not callable(getattr(self.solver, "solve", None)):
             validation.check_choice("solver", self.solver, SOLVERS)
 
-    def _pose(self, features: Array, codes: NDArray[np.intp]) -> Problem:
+    def _pose(self, features: Array, codes: NDArray[np.intp], missing: Mask | None, weights: Array | None) -> Problem:
         labels = validation.one_hot(codes, len(self.classes_))
         if self.label_norm == "none":
             validation.check_enough_columns(features.shape[1], len(self.classes_), bool(self.fit_intercept))
-
-        def pose(rows: NDArray[np.intp] | slice, feature_norm: Norm, label_norm: Norm, lambdas: Lambdas) -> Problem:
-            terms = feature_norm, label_norm, lambdas, bool(self.fit_intercept), bool(self.box)
-            return Problem(features[rows], labels[rows], *terms)
-
+        given = Given(features, labels, missing, weights)
         wishes = Wishes(**{field.name: getattr(self, field.name) for field in fields(Wishes)})
-        self.tuning_ = tune(features, labels, wishes, self._rng(), pose) if wishes.any_auto else None
+        self.tuning_ = tune(given, wishes, self._rng(), self._pose_on) if wishes.any_auto else None
         setting = wishes.natural if self.tuning_ is None else self.tuning_.chosen.setting
-        scale = Scale.of(features, labels, wishes)
+        scale = Scale.of(given, wishes)
         self._feature_norm, label_norm = scale.norms(setting)
-        return pose(slice(None), self._feature_norm, label_norm, scale.lambdas(setting))
+        return self._pose_on(given, self._feature_norm, label_norm, scale.lambdas(setting))
+
+    def _pose_on(self, given: Given, feature_norm: Norm, label_norm: Norm, lambdas: Lambdas) -> Problem:
+        terms = feature_norm, label_norm, lambdas, bool(self.fit_intercept), bool(self.box)
+        return Problem(given.features, given.labels, *terms, given.missing, given.label_weights)
 
     def _rng(self) -> np.random.Generator:
-        return np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        return np.random.default_rng(validation.check_seed("random_state", self.random_state).randint(2**31))
 
     def _choose_solver(self, problem: Problem) -> Solver:
         """The solver; with ``warm_start``, one that starts from the last solution, unless that is of no use."""
@@ -320,12 +346,28 @@ class FLRClassifier(CallbackSupportMixin, ClassifierMixin, OneToOneFeatureMixin,
         self.feature_errors_ = scaling.undo_difference(solution.E_f)
         self.recovered_labels_ = np.clip(problem.labels - solution.E_l, 0.0, 1.0)
         self.label_errors_ = solution.E_l
-        self.memorized_ = float((solution.E_l == 0).all(axis=1).mean())
+        self.memorized_ = float((solution.E_l[problem.labelled] == 0).all(axis=1).mean())
+        self._mark_unknown(problem)
         self.components_ = row_basis(point.X)
         self.rank_ = len(self.components_)
         if self.warm_start and self.status_ in (Status.CONVERGED, Status.MAX_ITER):
             self._last = replace(solution, E_f=solution.E_f[:0], E_l=solution.E_l[:0])
-        self.temperature_ = fit_temperature(problem.predict(problem.features, point.Z, point.b), codes)
+        self.temperature_ = self._fit_temperature(problem, point, codes)
+
+    def _mark_unknown(self, problem: Problem) -> None:
+        """Errors of what was not given are not known."""
+        if problem.missing is not None:
+            self.feature_errors_[problem.missing] = np.nan
+        if problem.label_weights is not None:
+            self.label_errors_[problem.label_weights == 0] = np.nan
+
+    @staticmethod
+    def _fit_temperature(problem: Problem, point: Point, codes: NDArray[np.intp]) -> float:
+        """By the labelled rows with their weights, and recovered values in missing cells."""
+        rows = problem.features if problem.missing is None else np.where(problem.missing, point.X, problem.features)
+        known, weights = problem.labelled, problem.label_weights
+        scores = problem.predict(rows, point.Z, point.b)[known]
+        return fit_temperature(scores, codes[known], None if weights is None else weights[known])
 
     def _warn(self) -> None:
         status, lambdas = self.status_, self.lambdas_

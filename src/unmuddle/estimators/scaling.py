@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,9 +17,26 @@ SMALLEST = 1e-305
 """Columns below this size are as good as zero."""
 
 
+class Statistics(NamedTuple):
+    """Numpy's functions of columns."""
+
+    mean: Callable[..., Any]
+    std: Callable[..., Any]
+    median: Callable[..., Any]
+    max: Callable[..., Any]
+    min: Callable[..., Any]
+
+
+OF_ALL = Statistics(np.mean, np.std, np.median, np.max, np.min)
+OF_SEEN = Statistics(np.nanmean, np.nanstd, np.nanmedian, np.nanmax, np.nanmin)
+
+
 @dataclass(frozen=True)
 class Scaling:
-    """Columns as ``(x - centre) / scale``, in the precision of the data; scale and centre are representable in it."""
+    """Columns as ``(x - centre) / scale``, in the precision of the data; scale and centre are representable in it.
+
+    Both come from the cells that are not missing (NaN); a column without any has centre 0 and scale 1.
+    """
 
     centre: Array
     scale: Array
@@ -47,19 +66,21 @@ def no_scaling(X: Array) -> Scaling:
 
 def standard_scaling(X: Array) -> Scaling:
     """Mean and standard deviation; constant columns are only centred."""
-    size = _largest(X)
+    X, of = _statistics(X)
+    size = _largest(X, of)
     unit = X / size  # squares of very large or small numbers would leave the floating-point range
-    centre = unit.mean(axis=0, dtype=np.float64)
-    return _scaling(centre * size, _positive(unit.std(axis=0, dtype=np.float64), unit) * size, X)
+    centre = of.mean(unit, axis=0, dtype=np.float64)
+    return _scaling(centre * size, _positive(of.std(unit, axis=0, dtype=np.float64), unit) * size, X)
 
 
 def robust_scaling(X: Array) -> Scaling:
     """Median and median absolute deviation; where that is 0 the standard deviation, else 1."""
-    size = _largest(X)
+    X, of = _statistics(X)
+    size = _largest(X, of)
     unit = X / size
-    centre = np.median(unit, axis=0)
-    spread = MAD_TO_DEVIATION * np.median(np.abs(unit - centre), axis=0)
-    deviation = _positive(unit.std(axis=0, dtype=np.float64), unit)
+    centre = of.median(unit, axis=0)
+    spread = MAD_TO_DEVIATION * of.median(np.abs(unit - centre), axis=0)
+    deviation = _positive(of.std(unit, axis=0, dtype=np.float64), unit)
     negligible = spread <= 1e-8 * deviation
     return _scaling(centre * size, np.where(negligible, deviation, spread) * size, X)
 
@@ -72,9 +93,15 @@ def _scaling(centre: Array, scale: Array, X: Array) -> Scaling:
     return Scaling(*(array.astype(X.dtype).astype(np.float64) for array in (centre, scale)))
 
 
-def _largest(X: Array) -> Array:
+def _statistics(X: Array) -> tuple[Array, Statistics]:
+    """The functions for data with or without NaN; a column of nothing else becomes one of zeros."""
+    missing = np.isnan(X)
+    return (np.where(missing.all(axis=0), X.dtype.type(0), X), OF_SEEN) if missing.any() else (X, OF_ALL)
+
+
+def _largest(X: Array, of: Statistics) -> Array:
     """Largest entry of each column; columns of next to nothing count as zeros, for their inverse would overflow."""
-    size = np.maximum(X.max(axis=0), -X.min(axis=0))
+    size = np.maximum(of.max(X, axis=0), -of.min(X, axis=0))
     return np.where(size > max(SMALLEST, float(np.finfo(X.dtype).tiny)), size, 1.0).astype(X.dtype)
 
 

@@ -38,7 +38,9 @@ class Answer:
     """What a fitted method has to say; only ``predict`` is a must.
 
     ``label_scores`` and ``cell_scores`` are higher the more suspicious a label or cell is, ``labels`` and ``features``
-    are those of the training rows after repair.
+    are those of the training rows after repair. A cleaner may say more: ``label_confidence`` is the chance that a given
+    label is wrong, ``label_flags`` and ``cell_flags`` are what it calls wrong, ``noise_rate`` is the share of wrong
+    labels as it sees it, with the ends of an interval of 90 %.
     """
 
     predict: Callable[[NDArray[Any]], NDArray[Any]]
@@ -46,6 +48,10 @@ class Answer:
     labels: NDArray[Any] | None = None
     features: NDArray[np.floating] | None = None
     cell_scores: NDArray[np.floating] | None = None
+    label_confidence: NDArray[np.floating] | None = None
+    label_flags: NDArray[np.bool_] | None = None
+    cell_flags: NDArray[np.bool_] | None = None
+    noise_rate: tuple[float, float, float] | None = None
 
 
 Fit = Callable[..., Answer]

@@ -7,7 +7,8 @@ accuracy on them. Ties go to the smoother setting.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,73 +35,68 @@ CLEANLAB = {"requires": "cleanlab", "needs": "experiments"}
 Array = NDArray[np.floating]
 
 
-def _folds(task: Task) -> KFold:
-    return KFold(5, shuffle=True, random_state=task.random_state)
+class Prepared(NamedTuple):
+    """Training features as a classifier gets them, the way of new rows there, and recovered features if there are."""
+
+    X: Array
+    transform: Callable[[Array], Array]
+    recovered: Array | None = None
 
 
-def _tuned(estimator: BaseEstimator, name: str, values: Any, X: Array, task: Task) -> Any:
-    search = GridSearchCV(estimator, {name: list(values)}, cv=_folds(task), scoring="accuracy", error_score="raise")
-    return search.fit(X, task.y).best_estimator_
+Prepare = Callable[[Task], Prepared]
+Tune = Callable[[Array, Task], Any]
+"""From features, and the labels and seed of a task, to a fitted classifier with the best setting on noisy labels."""
 
 
-def _logistic(X: Array, task: Task) -> LogisticRegression:
-    return _tuned(LogisticRegression(max_iter=1000), "C", STRENGTHS, X, task)
-
-
-@method("logistic", "logistic regression")
-def fit_logistic(task: Task) -> Answer:
+def tune_logistic(X: Array, task: Task) -> LogisticRegression:
     """C by noisy five-fold cross-validation."""
-    return Answer(_logistic(task.X, task).predict)
+    return _search(LogisticRegression(max_iter=1000), "C", STRENGTHS, X, task)
 
 
-@method("ridge", "ridge classifier")
-def fit_ridge(task: Task) -> Answer:
-    """The penalty by noisy five-fold cross-validation."""
-    return Answer(_tuned(RidgeClassifier(), "alpha", len(task.y) / STRENGTHS / 10, task.X, task).predict)
-
-
-@method("forest", "random forest")
-def fit_forest(task: Task) -> Answer:
+def tune_forest(X: Array, task: Task) -> RandomForestClassifier:
     """100 trees; the size of leaves by noisy out-of-bag accuracy."""
     forests = [
         RandomForestClassifier(100, min_samples_leaf=leaf, oob_score=True, random_state=task.random_state)
         for leaf in LEAVES
     ]
-    return Answer(max(forests, key=lambda forest: forest.fit(task.X, task.y).oob_score_).predict)
+    return max(forests, key=lambda forest: forest.fit(X, task.y).oob_score_)
 
 
-@method("cleanlab", "cleanlab round logistic regression", **CLEANLAB)
-def fit_cleanlab(task: Task) -> Answer:
-    """Confident learning round logistic regression."""
-    return _clean_labels(task, lambda X: X, task.X)
+def _folds(task: Task) -> KFold:
+    return KFold(5, shuffle=True, random_state=task.random_state)
 
 
-@method("rpca-cleanlab", "RPCA, then cleanlab", **CLEANLAB)
-def fit_rpca_cleanlab(task: Task) -> Answer:
-    """Robust PCA with its own weight, new rows by their closest point in its row space; then cleanlab."""
+def _search(estimator: BaseEstimator, name: str, values: Any, X: Array, task: Task) -> Any:
+    search = GridSearchCV(estimator, {name: list(values)}, cv=_folds(task), scoring="accuracy", error_score="raise")
+    return search.fit(X, task.y).best_estimator_
+
+
+def as_given(task: Task) -> Prepared:
+    """Features as they came."""
+    return Prepared(task.X, lambda X: X)
+
+
+def by_rpca(task: Task) -> Prepared:
+    """Robust PCA with its own weight, new rows by their closest point in its row space."""
     model = RobustPCA(scale=None).fit(task.X)
-    recovered = model.low_rank_
-    return _with_features(_clean_labels(task, model.transform, recovered), task, recovered)
+    return Prepared(model.low_rank_, model.transform, model.low_rank_)
 
 
-@method("clip-pca4-cleanlab", "clip, PCA(4), then cleanlab", **CLEANLAB)
-def fit_clip_pca4_cleanlab(task: Task) -> Answer:
-    """Clip at 3.5 robust deviations, keep four components; then cleanlab."""
-    return _clip_pca_cleanlab(task, min(4, *task.X.shape))
+def by_clip_pca4(task: Task) -> Prepared:
+    """Clip at 3.5 robust deviations, keep four components."""
+    return _clip_pca(task, min(4, *task.X.shape))
 
 
-@method("clip-pca80-cleanlab", "clip, PCA(80 %), then cleanlab", **CLEANLAB)
-def fit_clip_pca80_cleanlab(task: Task) -> Answer:
-    """Clip at 3.5 robust deviations, keep the components that hold 80 % of the variance; then cleanlab."""
-    return _clip_pca_cleanlab(task, 0.8)
+def by_clip_pca80(task: Task) -> Prepared:
+    """Clip at 3.5 robust deviations, keep the components that hold 80 % of the variance."""
+    return _clip_pca(task, 0.8)
 
 
-def _clip_pca_cleanlab(task: Task, n_components: float) -> Answer:
+def _clip_pca(task: Task, n_components: float) -> Prepared:
     clip = _clipping(task.X)
     pca = PCA(n_components, random_state=task.random_state).fit(clip(task.X))
     reduced = pca.transform(clip(task.X))
-    answer = _clean_labels(task, lambda X: pca.transform(clip(X)), reduced)
-    return _with_features(answer, task, pca.inverse_transform(reduced))
+    return Prepared(reduced, lambda X: pca.transform(clip(X)), pca.inverse_transform(reduced))
 
 
 def _clipping(X: Array) -> Callable[[Array], Array]:
@@ -110,25 +106,78 @@ def _clipping(X: Array) -> Callable[[Array], Array]:
     return lambda new: np.clip(new, middle - FAR * spread, middle + FAR * spread)
 
 
-def _clean_labels(task: Task, prepare: Callable[[Array], Array], X: Array) -> Answer:
-    """Confident learning round logistic regression on prepared features, with its own repair of flagged labels."""
+def learn(task: Task, prepare: Prepare, tune: Tune) -> Answer:
+    """A classifier on prepared features, with no eye for wrong labels."""
+    prepared = prepare(task)
+    model = tune(prepared.X, task)
+    return _with_features(Answer(lambda new: model.predict(prepared.transform(new))), task, prepared)
+
+
+def clean_labels(task: Task, prepare: Prepare, tune: Tune) -> Answer:
+    """Confident learning round a classifier on prepared features, with its own repair of flagged labels."""
     from cleanlab.classification import CleanLearning  # noqa: PLC0415 - an extra
 
+    prepared = prepare(task)
     classes, codes = np.unique(task.y, return_inverse=True)
-    model = _logistic(X, task)
-    probabilities = cross_val_predict(model, X, codes, cv=_folds(task), method="predict_proba")
+    model = tune(prepared.X, task)
+    probabilities = cross_val_predict(model, prepared.X, codes, cv=_folds(task), method="predict_proba")
     cleaner = CleanLearning(model, seed=task.random_state, find_label_issues_kwargs={"n_jobs": 1})
-    cleaner.fit(X, codes, pred_probs=probabilities)
+    cleaner.fit(prepared.X, codes, pred_probs=probabilities)
     issues = cleaner.get_label_issues()
-    repaired = np.where(issues["is_label_issue"], issues["predicted_label"], codes)
-    return Answer(
-        predict=lambda new: classes[cleaner.predict(prepare(new))],
-        label_scores=1.0 - issues["label_quality"].to_numpy(),
-        labels=classes[repaired],
+    flags, suspicion = issues["is_label_issue"].to_numpy(), 1.0 - issues["label_quality"].to_numpy()
+    answer = Answer(
+        predict=lambda new: classes[cleaner.predict(prepared.transform(new))],
+        label_scores=suspicion,
+        labels=classes[np.where(flags, issues["predicted_label"], codes)],
+        label_confidence=suspicion,
+        label_flags=flags,
     )
+    return _with_features(answer, task, prepared)
 
 
-def _with_features(answer: Answer, task: Task, recovered: Array) -> Answer:
-    return Answer(
-        answer.predict, answer.label_scores, answer.labels, recovered, cell_scores=np.abs(task.X - recovered)
-    )  # fmt: skip
+def _with_features(answer: Answer, task: Task, prepared: Prepared) -> Answer:
+    if prepared.recovered is None:
+        return answer
+    return replace(answer, features=prepared.recovered, cell_scores=np.abs(task.X - prepared.recovered))
+
+
+@method("logistic", "logistic regression")
+def fit_logistic(task: Task) -> Answer:
+    """Logistic regression on features as they came."""
+    return learn(task, as_given, tune_logistic)
+
+
+@method("ridge", "ridge classifier")
+def fit_ridge(task: Task) -> Answer:
+    """The penalty by noisy five-fold cross-validation."""
+    return Answer(_search(RidgeClassifier(), "alpha", len(task.y) / STRENGTHS / 10, task.X, task).predict)
+
+
+@method("forest", "random forest")
+def fit_forest(task: Task) -> Answer:
+    """A forest on features as they came."""
+    return learn(task, as_given, tune_forest)
+
+
+@method("cleanlab", "cleanlab round logistic regression", **CLEANLAB)
+def fit_cleanlab(task: Task) -> Answer:
+    """Cleanlab on features as they came."""
+    return clean_labels(task, as_given, tune_logistic)
+
+
+@method("rpca-cleanlab", "RPCA, then cleanlab", **CLEANLAB)
+def fit_rpca_cleanlab(task: Task) -> Answer:
+    """Robust PCA, then cleanlab."""
+    return clean_labels(task, by_rpca, tune_logistic)
+
+
+@method("clip-pca4-cleanlab", "clip, PCA(4), then cleanlab", **CLEANLAB)
+def fit_clip_pca4_cleanlab(task: Task) -> Answer:
+    """Four components, then cleanlab."""
+    return clean_labels(task, by_clip_pca4, tune_logistic)
+
+
+@method("clip-pca80-cleanlab", "clip, PCA(80 %), then cleanlab", **CLEANLAB)
+def fit_clip_pca80_cleanlab(task: Task) -> Answer:
+    """The components that hold 80 % of the variance, then cleanlab."""
+    return clean_labels(task, by_clip_pca80, tune_logistic)

@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from unmuddle.errors import DatasetError, MissingExtraError
+from unmuddle.experiments.cleaning_scores import recall_curve, score_cleaning
 from unmuddle.experiments.methods import Answer, Method, Setting, Task, get_method
 from unmuddle.experiments.plan import Cell, Noise
 from unmuddle.experiments.task import hold_out, make_task, score
@@ -35,7 +36,10 @@ class Trial:
 
 @dataclass(frozen=True)
 class Record:
-    """What came of a cell."""
+    """What came of a cell.
+
+    ``recall`` is the share of the wrong labels among the most suspicious 1 %, 2 %, ..., 60 % of the rows.
+    """
 
     cell: Cell
     status: Status
@@ -46,6 +50,7 @@ class Record:
     setting: dict[str, Any] = field(default_factory=dict)
     tuning: tuple[Trial, ...] = ()
     versions: str = ""
+    recall: tuple[float, ...] = ()
 
     @property
     def best(self) -> int:
@@ -62,7 +67,11 @@ class Record:
         method, dataset, features, labels, trial, setting = plain["cell"]
         cell = Cell(method, dataset, Noise(features, labels), int(trial), setting)
         tuning = tuple(Trial(**each) for each in plain["tuning"])
-        return cls(**plain | {"cell": cell, "tuning": tuning, "warned": tuple(plain["warned"])})
+        lists = {
+            "warned": tuple(plain["warned"]),
+            "recall": tuple(plain.get("recall", ())),
+        }  # old stores have no recall
+        return cls(**plain | {"cell": cell, "tuning": tuning} | lists)
 
 
 def run_cell(cell: Cell) -> Record:
@@ -103,7 +112,9 @@ def _fit(cell: Cell, method: Method) -> Record:
     task, truth = make_task(cell, takes_missing=method.takes_missing, told=method.told)
     setting = dict(method.settings(task)[int(cell.setting)]) if method.settings else {}
     answer, seconds = _timed(method, task, setting if method.settings else None)
-    return Record(cell, "done", score(answer, truth), seconds, setting=setting)
+    scores = score(answer, truth) | score_cleaning(answer, task, truth)
+    recall = () if answer.label_scores is None else recall_curve(truth.labels, answer.label_scores)
+    return Record(cell, "done", scores, seconds, setting=setting, recall=recall)
 
 
 def _tune(cell: Cell, method: Method) -> Record:

@@ -20,6 +20,9 @@ from unmuddle.noise import NoisyFeatures, NoisyLabels, spoil_features, spoil_lab
 TEST_SHARE, HOLD_OUT = 0.2, 0.5
 """Shares of all rows kept for the clean test, and of training rows kept to judge settings on noisy labels."""
 
+REAL = "real"
+"""The label noise of data that come with noisy labels."""
+
 SCORES = ("accuracy", "label_auc", "label_ap", "labels_right", "feature_error", "cell_auc")
 """The five scores, the second of which has two numbers."""
 
@@ -41,7 +44,7 @@ def make_task(cell: Cell, *, takes_missing: bool = False, told: bool = False) ->
     data = load(cell.dataset)
     train, test = split(data, cell.trial)
     X, X_test = scale(data, train, test)
-    features, labels = spoil(cell, X, data.y[train])
+    features, labels = spoil(cell, X, data.y[train], None if data.y_noisy is None else data.y_noisy[train])
     values = features.values if takes_missing else impute_medians(features.values)
     truth = Truth(X, data.y[train], X_test, data.y[test], features.changed, labels.changed)
     own_seed = seed("method", cell.method, cell.dataset, cell.noise, cell.trial)
@@ -63,7 +66,8 @@ def load(name: str) -> Dataset:
     if not (n_rows.isdecimal() and 0 < int(n_rows) <= len(data.y)):
         raise DatasetError(f"rows of {whole} must be a number from 1 to {len(data.y)}; got {n_rows!r}.")
     rows = np.sort(np.random.default_rng(seed("rows", name)).permutation(len(data.y))[: int(n_rows)])
-    return replace(data, name=name, X=data.X[rows], y=data.y[rows])
+    noisy = None if data.y_noisy is None else data.y_noisy[rows]
+    return replace(data, name=name, X=data.X[rows], y=data.y[rows], y_noisy=noisy)
 
 
 def split(data: Dataset, trial: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -86,13 +90,32 @@ def scale(
     return (X - centre) / spread, (X_test - centre) / spread
 
 
-def spoil(cell: Cell, X: NDArray[np.floating], y: NDArray[Any]) -> tuple[NoisyFeatures, NoisyLabels]:
-    """Noise on features and on labels, each from a seed of its own: the same labels under every feature noise."""
-    (kind, settings), (label_kind, label_settings) = parse(cell.noise.features), parse(cell.noise.labels)
+def spoil(
+    cell: Cell, X: NDArray[np.floating], y: NDArray[Any], y_noisy: NDArray[Any] | None = None
+) -> tuple[NoisyFeatures, NoisyLabels]:
+    """Noise on features and on labels, each from a seed of its own: the same labels under every feature noise.
+
+    Labels under the noise ``real`` are those that came with the data.
+    """
+    kind, settings = parse(cell.noise.features)
     place = cell.dataset, cell.trial
     rng = np.random.default_rng(seed("features", cell.noise.features, *place))
+    features = spoil_features(X, kind, rng, **settings)
+    if cell.noise.labels == REAL:
+        return features, real_labels(cell.dataset, y, y_noisy)
+    label_kind, label_settings = parse(cell.noise.labels)
     label_rng = np.random.default_rng(seed("labels", cell.noise.labels, *place))
-    return spoil_features(X, kind, rng, **settings), spoil_labels(y, label_kind, label_rng, X=X, **label_settings)
+    return features, spoil_labels(y, label_kind, label_rng, X=X, **label_settings)
+
+
+def real_labels(dataset: str, y: NDArray[Any], y_noisy: NDArray[Any] | None) -> NoisyLabels:
+    """The labels that people gave; every row may be wrong, so all are selected."""
+    if y_noisy is None:
+        raise DatasetError(
+            f"label noise {REAL!r} needs a dataset that comes with noisy labels, such as cifar10n-worst; "
+            f"got {dataset!r}. Give it an artificial noise, such as flip(rate=0.2)."
+        )
+    return NoisyLabels(y_noisy, np.ones(len(y), dtype=bool), y_noisy != y)
 
 
 def impute_medians(X: NDArray[np.floating]) -> NDArray[np.floating]:

@@ -115,6 +115,12 @@ def write_all(folder: Path, name: str, page: Page) -> list[Path]:
 
 
 def render(template: str, page: Page) -> str:
+    """A template of the table, filled in."""
+    helpers = heading, number, plain, signed, find_printed, starts_dataset
+    return fill(template, page=page, table=page.table, **{helper.__name__: helper for helper in helpers})
+
+
+def fill(template: str, **names: Any) -> str:
     """Fill in a template of the package."""
     environment = Environment(
         loader=PackageLoader("unmuddle.experiments"),
@@ -124,9 +130,8 @@ def render(template: str, page: Page) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    helpers = heading, number, plain, signed, find_printed, starts_dataset
-    environment.globals |= {helper.__name__: helper for helper in helpers}
-    return environment.get_template(template).render(page=page, table=page.table)
+    environment.globals |= names
+    return environment.get_template(template).render()
 
 
 def number(entry: Entry) -> str:

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unmuddle.core.admm import ADMM
-from unmuddle.core.norms import Norm
+from unmuddle.core.norms import Norm, SquaredFrobenius
 from unmuddle.core.problem import Lambdas, Problem
 from unmuddle.core.prox import Array
 from unmuddle.core.result import Solution
-from unmuddle.tuning.folds import Rows
+from unmuddle.core.rowspace import row_basis
+from unmuddle.tuning.given import Given, Rows
 from unmuddle.tuning.record import RANKED, Setting, Trial
 from unmuddle.tuning.wishes import Scale
 
@@ -31,16 +32,17 @@ MARGIN = 0.01
 FLAT = 0.02
 """Scores that vary by less than this part of the labels are on their way to a collapse."""
 
-Pose = Callable[[Rows, Norm, Norm, Lambdas], Problem]
-"""Poses the problem on some of the rows."""
+Pose = Callable[[Given, Norm, Norm, Lambdas], Problem]
+"""Poses the problem on what was given, or a part of it."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A trial and the credit of every held-out row."""
+    """A trial, the credit of every held-out row, and the rows' weights: None if all are alike."""
 
     trial: Trial
     credit: Array
+    weights: Array | None = None
 
     @property
     def right(self) -> NDArray[np.bool_]:
@@ -58,24 +60,30 @@ class Court:
     """The folds, and how a problem is posed and measured on them."""
 
     scale: Scale
-    codes: Rows
     folds: list[tuple[Rows, Rows]]
     pose: Pose
+
+    @property
+    def weights(self) -> Array | None:
+        """Weights of the held-out rows, fold after fold."""
+        weights = self.scale.given.label_weights
+        return None if weights is None else weights[np.concatenate([held for _, held in self.folds])]
 
     def judge(self, setting: Setting) -> Judged:
         """Solve on every fold."""
         began, parts, statuses = perf_counter(), list[Array](), list[str]()
         for learn, held in self.folds:
-            problem = self.pose(learn, *self.scale.norms(setting), self.scale.lambdas_of_part(setting, learn))
+            part, judged = self.scale.given.part(learn), self.scale.given.part(held)
+            problem = self.pose(part, *self.scale.norms(setting), self.scale.lambdas_of_part(setting, part))
             solution = ADMM().solve(problem, ITERATIONS, TOL)
-            scores = problem.predict(self.scale.features[held], solution.point.Z, solution.point.b)
-            parts.append(credit(scores, self.codes[held]))
-            statuses.append(_status(solution, scores, self.scale.labels[held]))
+            scores = problem.predict(_fill(judged, solution), solution.point.Z, solution.point.b)
+            parts.append(credit(scores, judged.codes))
+            statuses.append(_status(solution, scores, judged.labels))
         every = np.concatenate(parts)
-        error = float(every.std() / np.sqrt(len(every)))
+        score, error = mean_and_error(every, self.weights)
         status = next((status for status in statuses if status != RANKED), RANKED)
         seconds = perf_counter() - began
-        return Judged(Trial(setting, self.scale.lambdas(setting), float(every.mean()), error, seconds, status), every)
+        return Judged(Trial(setting, self.scale.lambdas(setting), score, error, seconds, status), every, self.weights)
 
 
 def credit(scores: Array, codes: Rows) -> Array:
@@ -85,6 +93,24 @@ def credit(scores: Array, codes: Rows) -> Array:
     others[rows, codes] = -np.inf
     margin = scores[rows, codes] - others.max(axis=1)
     return (margin > 0) + MARGIN * np.clip(np.nan_to_num(margin), -1.0, 1.0)
+
+
+def mean_and_error(values: Array, weights: Array | None) -> tuple[float, float]:
+    """The mean with these weights, and its standard error."""
+    w = np.ones(len(values)) if weights is None else weights
+    mean = float(np.average(values, weights=w))
+    return mean, float(np.linalg.norm(w * (values - mean)) / w.sum())
+
+
+def _fill(given: Given, solution: Solution) -> Array:
+    """Rows with missing cells from their closest points, as in prediction, but always by least squares: it is quick."""
+    if given.missing is None or not given.missing.any() or not solution.finite:
+        return given.features
+    holed, rows = np.flatnonzero(given.missing.any(axis=1)), given.features.copy()
+    missing = given.missing[holed]
+    points = SquaredFrobenius().closest_by_seen(rows[holed], row_basis(solution.point.X), missing)
+    rows[holed] = np.where(missing, points, rows[holed])
+    return rows
 
 
 def _status(solution: Solution, scores: Array, labels: Array) -> str:

@@ -9,9 +9,9 @@ import numpy as np
 
 from unmuddle.core.norms import Norm
 from unmuddle.core.problem import Lambdas, Problem
-from unmuddle.core.prox import Array
-from unmuddle.tuning.folds import Rows, split
-from unmuddle.tuning.judge import Court, Judged, Pose
+from unmuddle.tuning.folds import split
+from unmuddle.tuning.given import NO_LABEL, Given
+from unmuddle.tuning.judge import Court, Judged, Pose, mean_and_error
 from unmuddle.tuning.record import Setting, Trial, Tuning
 from unmuddle.tuning.tails import feature_norm_of
 from unmuddle.tuning.wishes import AUTO, Scale, Wishes
@@ -29,29 +29,24 @@ NEAR = 0.25
 way to a collapse, as held-out noisy labels tell little about each step."""
 
 
-def tune(features: Array, labels: Array, wishes: Wishes, rng: np.random.Generator, pose: Pose | None = None) -> Tuning:
-    """Choose what ``wishes`` leaves open from scaled features and given labels, one-hot, and from nothing else.
+def pose_plainly(given: Given, feature_norm: Norm, label_norm: Norm, lambdas: Lambdas) -> Problem:
+    """The problem with intercept and box."""
+    terms = feature_norm, label_norm, lambdas
+    return Problem(given.features, given.labels, *terms, missing=given.missing, label_weights=given.label_weights)
 
-    ``pose`` makes the problem on some of the rows; by default of features and labels, with intercept and box.
-    """
-    scale, codes = Scale.of(features, labels, wishes), labels.argmax(axis=1)
+
+def tune(given: Given, wishes: Wishes, rng: np.random.Generator, pose: Pose = pose_plainly) -> Tuning:
+    """Choose what ``wishes`` leaves open from what was given and from nothing else; ``pose`` makes the problem."""
+    scale, codes = Scale.of(given, wishes), given.codes
     if wishes.any_auto:
         folds = split(codes, rng)
         if not folds:
-            return fall_back(scale, (), f"too few rows to judge by ({len(codes)}, or too few of each class)")
-        if not np.ptp(features, axis=0).any():
+            labelled = np.count_nonzero(codes != NO_LABEL)
+            return fall_back(scale, (), f"too few rows to judge by ({labelled}, or too few of each class)")
+        if not np.ptp(given.features, axis=0).any():
             return fall_back(scale, (), "no feature varies")
-        return Search(Court(scale, codes, folds, pose or plain_pose(features, labels))).run()
+        return Search(Court(scale, folds, pose)).run()
     return fall_back(scale, (), "nothing was automatic")
-
-
-def plain_pose(features: Array, labels: Array) -> Pose:
-    """The problem on some of the rows, with intercept and box."""
-
-    def pose(rows: Rows, feature_norm: Norm, label_norm: Norm, lambdas: Lambdas) -> Problem:
-        return Problem(features[rows], labels[rows], feature_norm, label_norm, lambdas)
-
-    return pose
 
 
 def fall_back(scale: Scale, trials: tuple[Trial, ...], why: str) -> Tuning:
@@ -103,7 +98,7 @@ class Search:
         scale, why = self.court.scale, ""
         setting = scale.wishes.natural
         if scale.wishes.feature_norm == AUTO:
-            name, share = feature_norm_of(scale.features, scale.level)
+            name, share = feature_norm_of(scale.given.features, scale.level, scale.given.missing)
             setting = replace(setting, feature_norm=name)
             why = f"{share:.1%} of the cells are far from a low rank, so features take {name!r}; "
         for name in ("label_norm", "label_weight", "beta"):
@@ -112,7 +107,7 @@ class Search:
 
     def open(self, name: str, setting: Setting) -> tuple[Any, ...]:
         """The values to try for a coordinate: that of the setting alone if the caller fixed it."""
-        wishes, rows = self.court.scale.wishes, len(self.court.codes)
+        wishes, rows = self.court.scale.wishes, len(self.court.scale.given.features)
         wish, values = {
             "alpha": (wishes.lambda_projection, ALPHAS),
             "beta": (wishes.lambda_features, BETAS),
@@ -145,5 +140,4 @@ def smoothest(judged: list[Judged]) -> Judged | None:
 
 def behind(one: Judged, other: Judged) -> tuple[float, float]:
     """Mean difference in right predictions of the same held-out rows, and its standard error."""
-    difference = one.right.astype(float) - other.right
-    return float(difference.mean()), float(difference.std() / np.sqrt(len(difference)))
+    return mean_and_error(one.right.astype(float) - other.right, one.weights)

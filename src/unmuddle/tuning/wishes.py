@@ -8,8 +8,8 @@ import numpy as np
 
 from unmuddle.core.norms import FEATURE_NORMS, LABEL_NORMS, Norm
 from unmuddle.core.problem import Lambdas
-from unmuddle.core.prox import Array
-from unmuddle.core.scales import ALPHA, BETA, LABEL_DELTA, LABELS, noise_level, projection_scale
+from unmuddle.core.scales import ALPHA, BETA, LABEL_DELTA, LABELS, noise_level, projection_scale, seen_share
+from unmuddle.tuning.given import Given
 from unmuddle.tuning.record import Setting
 
 AUTO = "auto"
@@ -53,22 +53,21 @@ class Wishes:
 
 @dataclass(frozen=True)
 class Scale:
-    """The data whose natural sizes turn settings into norms and lambdas: all rows, or with ``part`` some of them.
+    """The data whose natural sizes turn settings into norms and lambdas: all rows, or some of them.
 
     With k times as many rows of the same kind, the nuclear norm of X grows by sqrt(k) and sums over rows by k. So the
     minimiser stays the same if lambda 2 and 3 fall by sqrt(k) and lambda 1 grows by it. The natural sizes of lambda 1
     and 2 do so by themselves; lambda 3, which has no such size, is multiplied by the square root of the share.
     """
 
-    features: Array
-    labels: Array
+    given: Given
     wishes: Wishes
     level: float
 
     @classmethod
-    def of(cls, features: Array, labels: Array, wishes: Wishes) -> Scale:
+    def of(cls, given: Given, wishes: Wishes) -> Scale:
         """Measure the noise level of all rows."""
-        return cls(features, labels, wishes, noise_level(features))
+        return cls(given, wishes, noise_level(given.features))
 
     def norms(self, setting: Setting) -> tuple[Norm, Norm]:
         """Feature norm and label norm, with their corners."""
@@ -79,7 +78,7 @@ class Scale:
 
     def lambdas(self, setting: Setting) -> Lambdas:
         """Weights for all rows: the caller's where there are any, else multiples of the natural sizes."""
-        found = self._multiples(setting, self.features, self.labels, setting.label_weight)
+        found = self._multiples(setting, self.given, setting.label_weight)
         wishes = self.wishes
         return Lambdas(
             projection=_or(wishes.lambda_projection, found.projection),
@@ -87,22 +86,26 @@ class Scale:
             labels=found.labels,
         )
 
-    def lambdas_of_part(self, setting: Setting, rows: np.ndarray) -> Lambdas:
+    def lambdas_of_part(self, setting: Setting, part: Given) -> Lambdas:
         """The same for a part of the rows, so that the minimiser is about the same."""
-        weight = setting.label_weight * np.sqrt(len(self.features) / len(rows))
-        part = self._multiples(setting, self.features[rows], self.labels[rows], weight)
-        whole, given = self._multiples(setting, self.features, self.labels, setting.label_weight), self.lambdas(setting)
+        weight = setting.label_weight * np.sqrt(len(self.given.features) / len(part.features))
+        found, whole = (
+            self._multiples(setting, part, weight),
+            self._multiples(setting, self.given, setting.label_weight),
+        )
+        wanted = self.lambdas(setting)
         return Lambdas(
-            projection=part.projection * (given.projection / whole.projection),
-            features=part.features * (given.features / whole.features),
+            projection=found.projection * (wanted.projection / whole.projection),
+            features=found.features * (wanted.features / whole.features),
             labels=weight,
         )
 
-    def _multiples(self, setting: Setting, features: Array, labels: Array, weight: float) -> Lambdas:
-        feature_norm, label_norm = self.norms(setting)
+    def _multiples(self, setting: Setting, given: Given, weight: float) -> Lambdas:
+        (feature_norm, label_norm), seen = self.norms(setting), seen_share(given.missing)
+        slope = projection_scale(given.features, given.labels, label_norm, weight, given.label_weights)
         return Lambdas(
-            projection=setting.alpha * projection_scale(features, labels, label_norm, weight),
-            features=setting.beta * feature_norm.feature_weight((len(features), features.shape[1]), self.level),
+            projection=setting.alpha * slope,
+            features=setting.beta * feature_norm.feature_weight(given.features.shape, self.level, seen),
             labels=weight,
         )
 

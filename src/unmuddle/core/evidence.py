@@ -1,0 +1,165 @@
+"""What noisy labels say about true ones: sharpened predictions, a transition matrix, the posterior of every row.
+
+Predictions P of models fitted to noisy labels are less sure than the truth would let them be. So the clean posterior is
+taken as P^t, normalised, and a given label g has the chance sum_y P^t(y | x) T[y, g]. For each power t on a grid, T is
+found by EM; the likelihood of the given labels then weighs the powers.
+
+Wrong labels and overlapping classes explain the same labels equally well where all rows are equally uncertain. What
+tells them apart is whether rows that are easy to predict are mislabelled as often as others. Where even that says
+nothing, a prior of a few labels says that held-out errors are wrong labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from unmuddle.core.prox import Array
+
+POWERS = np.geomspace(0.7, 24.0, 14)
+"""Powers that are weighed."""
+
+PRIOR_LABELS, CLASS_LABELS, PRIOR_ERRORS = 20.0, 100.0, 2.0
+"""Made-up labels in all, wrong at the rate of held-out errors; of each class, wrong at the rate of all classes, for
+classes that overlap would else seem mislabelled; made-up errors of each class, spread over the others."""
+
+STEPS = 25
+"""Steps of EM for each power."""
+
+LEAST = 1e-3
+"""Least probability of a class before it is sharpened: no model is that sure."""
+
+SMALLEST = 1e-12
+
+
+class Transition(NamedTuple):
+    """``matrix[i, j]`` is the chance that class i is labelled j; ``log_posterior`` of it, up to a constant."""
+
+    matrix: Array
+    log_posterior: float
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the given labels say: a weight for each power, with a transition matrix for each."""
+
+    weights: Array
+    transitions: Array
+
+    @property
+    def power(self) -> float:
+        """Mean power."""
+        return float(self.weights @ POWERS)
+
+    @property
+    def transition(self) -> Array:
+        """Mean transition matrix."""
+        mean: Array = np.einsum("t,tij->ij", self.weights, self.transitions)
+        return mean
+
+    def sharpen(self, P: Array) -> Array:
+        """Predictions as estimates of the clean posterior."""
+        logs = np.log(on_simplex(P))
+        sharpened: Array = sum(
+            (weight * _power(logs, power) for weight, power in zip(self.weights, POWERS, strict=True)), np.zeros_like(P)
+        )
+        return sharpened
+
+    def posterior(self, P: Array, given: NDArray[np.intp]) -> Array:
+        """Chances of the true class of every row, given its label too; -1 is no label."""
+        logs = np.log(on_simplex(P))
+        total = np.zeros_like(logs)
+        for weight, power, T in zip(self.weights, POWERS, self.transitions, strict=True):
+            total += weight * _posterior(_power(logs, power), T, given)[0]
+        return total
+
+    def noise_rates(self, P: Array, given: NDArray[np.intp]) -> tuple[Array, Array]:
+        """For each power, the expected share of wrong labels and the variance of that share."""
+        logs, known = np.log(on_simplex(P)), np.flatnonzero(given >= 0)
+        means, variances = [], []
+        for power, T in zip(POWERS, self.transitions, strict=True):
+            q, _ = _posterior(_power(logs, power), T, given)
+            wrong = 1.0 - q[known, given[known]]
+            means.append(wrong.mean())
+            variances.append((wrong * (1 - wrong)).sum() / len(known) ** 2)
+        return np.array(means), np.array(variances)
+
+
+def weigh(P: Array, given: NDArray[np.intp], held_out_error: float, weights: Array | None = None) -> Evidence:
+    """Weigh the powers by the given labels; rows with label -1, or of weight 0, say nothing."""
+    known = given >= 0
+    logs, labels = np.log(on_simplex(P[known])), given[known]
+    counts = np.ones(len(labels)) if weights is None else weights[known]
+    found = [_fit_transition(_power(logs, power), labels, held_out_error, counts) for power in POWERS]
+    scores = np.array([each.log_posterior for each in found])
+    return Evidence(np.exp(scores - logsumexp(scores)), np.array([each.matrix for each in found]))
+
+
+def on_simplex(scores: Array) -> Array:
+    """Scores as probabilities, none of them quite zero."""
+    P = np.clip(scores, LEAST, None)
+    return P / P.sum(axis=1, keepdims=True)
+
+
+def discover(chances: Array, rate: float) -> NDArray[np.bool_]:
+    """As many of the likeliest as can be flagged while their mean chance of being none is at most ``rate``."""
+    order = np.argsort(-chances, kind="stable")
+    false = np.cumsum(1.0 - chances[order]) / np.arange(1, len(chances) + 1)
+    fine = np.flatnonzero(false <= rate)
+    flags = np.zeros(len(chances), dtype=bool)
+    flags[order[: fine[-1] + 1 if len(fine) else 0]] = True
+    return flags
+
+
+def _fit_transition(P: Array, given: NDArray[np.intp], error: float, counts: Array) -> Transition:
+    """The likeliest matrix: for each class a rate of errors, and where they go, each with its prior."""
+    n_classes = P.shape[1]
+    error = float(np.clip(error, 1.0 / len(P), 1.0 - 1.0 / n_classes))
+    spread = PRIOR_ERRORS / max(n_classes - 1, 1)
+    T = np.full((n_classes, n_classes), error / max(n_classes - 1, 1))
+    np.fill_diagonal(T, 1.0 - error)
+    labels = np.eye(n_classes)[given] * counts[:, None]
+    for _ in range(STEPS):
+        q, _ = _posterior(P, T, given)
+        N = q.T @ labels
+        right = N.diagonal().copy()
+        np.fill_diagonal(N, 0.0)
+        wrong = N.sum(axis=1)
+        rate = (wrong.sum() + PRIOR_LABELS * error) / (wrong.sum() + right.sum() + PRIOR_LABELS)
+        rates = (wrong + CLASS_LABELS * rate) / (wrong + right + CLASS_LABELS)
+        ways = (N + spread) * (1 - np.eye(n_classes))
+        ways /= ways.sum(axis=1, keepdims=True)
+        T = rates[:, None] * ways + np.diag(1.0 - rates)
+    _, likelihood = _posterior(P, T, given)
+    off = ~np.eye(n_classes, dtype=bool)
+    log_prior = (
+        PRIOR_LABELS * _log_likelihood(rate, error)
+        + CLASS_LABELS * np.sum(_log_likelihood(rates, rate) - _log_likelihood(rate, rate))
+        + spread * np.log(ways[off]).sum()
+    )
+    return Transition(T, float(counts @ np.log(likelihood) + log_prior))
+
+
+def _log_likelihood(rate: Array | float, seen: float) -> Array | float:
+    """Of a rate, for each label of which a share ``seen`` is wrong."""
+    return seen * np.log(rate) + (1.0 - seen) * np.log1p(-rate)
+
+
+def _posterior(P: Array, T: Array, given: NDArray[np.intp]) -> tuple[Array, Array]:
+    """Chances of the true classes, and of the given label; rows without a label keep P."""
+    chances = np.where(given[:, None] >= 0, T.T[given], 1.0)
+    joint = P * chances
+    likelihood = np.maximum(joint.sum(axis=1), SMALLEST)
+    return joint / likelihood[:, None], likelihood
+
+
+def _power(logs: Array, power: float) -> Array:
+    raised = power * logs
+    raised -= raised.max(axis=1, keepdims=True)
+    np.exp(raised, out=raised)
+    raised /= raised.sum(axis=1, keepdims=True)
+    return raised

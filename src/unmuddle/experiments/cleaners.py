@@ -1,0 +1,110 @@
+"""The leaderboard's methods: our cleaner, the chains that end in cleanlab round a forest, and finders of wrong cells.
+
+A cleaner with an estimator of its own gets it tuned as the references tune theirs, on the noisy labels and the features
+as they came.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import unmuddle
+from unmuddle.errors import MissingExtraError
+from unmuddle.experiments.ddc import find_cells
+from unmuddle.experiments.methods import Answer, Task, method
+from unmuddle.experiments.references import (
+    CLEANLAB,
+    Prepare,
+    Prepared,
+    Tune,
+    as_given,
+    by_clip_pca4,
+    by_clip_pca80,
+    by_rpca,
+    clean_labels,
+    learn,
+    tune_forest,
+    tune_logistic,
+)
+
+
+@method("hybrid", "HybridCleaner")
+def fit_hybrid(task: Task) -> Answer:
+    """With its own choice of estimator."""
+    return clean(task, None)
+
+
+@method("hybrid-logistic", "HybridCleaner, logistic regression")
+def fit_hybrid_logistic(task: Task) -> Answer:
+    """Round tuned logistic regression."""
+    return clean(task, tune_logistic)
+
+
+@method("hybrid-forest", "HybridCleaner, forest")
+def fit_hybrid_forest(task: Task) -> Answer:
+    """Round a tuned forest."""
+    return clean(task, tune_forest)
+
+
+def clean(task: Task, tune: Tune | None) -> Answer:
+    """Everything that the cleaner says."""
+    kind = getattr(unmuddle, "HybridCleaner", None)
+    if kind is None:
+        raise MissingExtraError("this version of unmuddle has no HybridCleaner; install a later one.")
+    estimator = None if tune is None else tune(task.X, task)
+    cleaner = kind(estimator=estimator, random_state=task.random_state)
+    cleaned = cleaner.fit_clean(task.X, task.y)
+    issues = cleaner.label_issues_.sort_values("row")
+    confidence = issues["confidence"].to_numpy(dtype=np.float64)
+    return Answer(
+        predict=cleaner.predict,
+        label_scores=confidence,
+        labels=np.asarray(cleaned.y),
+        features=cleaner.recovered_,
+        cell_scores=cleaner.cell_scores_,
+        label_confidence=confidence,
+        label_flags=issues["flag"].to_numpy(dtype=bool),
+        cell_flags=_mask(cleaner.cell_issues_, task.X.shape),
+        noise_rate=_noise_rate(cleaner.noise_report_),
+    )
+
+
+def _mask(issues: Any, shape: tuple[int, ...]) -> Any:
+    flagged = issues[issues["flag"].to_numpy(dtype=bool)]
+    mask = np.zeros(shape, dtype=bool)
+    mask[flagged["row"].to_numpy(dtype=int), flagged["column"].to_numpy(dtype=int)] = True
+    return mask
+
+
+def _noise_rate(report: Any) -> tuple[float, float, float]:
+    line = report[(report["part"] == "labels") & (report["quantity"] == "noise rate")].iloc[0]
+    return float(line["estimate"]), float(line["low"]), float(line["high"])
+
+
+@method("robust-pca", "RPCA, then logistic regression, own weight")
+def fit_robust_pca(task: Task) -> Answer:
+    """Cells by the size of their residual; a classifier on the part of low rank."""
+    return learn(task, by_rpca, tune_logistic)
+
+
+@method("ddc", "DDC, then logistic regression")
+def fit_ddc(task: Task) -> Answer:
+    """Cells by their standardised residual; a classifier on features whose flagged cells are replaced."""
+    cells = find_cells(task.X)
+    answer = learn(task, lambda _: Prepared(cells.features, lambda X: X, cells.features), tune_logistic)
+    return Answer(answer.predict, features=cells.features, cell_scores=cells.scores, cell_flags=cells.flags)
+
+
+def _register_forest(name: str, title: str, prepare: Prepare) -> None:
+    def fit(task: Task) -> Answer:
+        return clean_labels(task, prepare, tune_forest)
+
+    method(f"{name}-forest", f"{title} round a forest", **CLEANLAB)(fit)
+
+
+_register_forest("cleanlab", "cleanlab", as_given)
+_register_forest("rpca-cleanlab", "RPCA, then cleanlab", by_rpca)
+_register_forest("clip-pca4-cleanlab", "clip, PCA(4), then cleanlab", by_clip_pca4)
+_register_forest("clip-pca80-cleanlab", "clip, PCA(80 %), then cleanlab", by_clip_pca80)

@@ -1,0 +1,50 @@
+"""A stand-in with the contract of HybridCleaner: nearest class means, and cells far from the median of their column."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+import unmuddle
+
+
+class Cleaned(NamedTuple):
+    X: np.ndarray
+    y: np.ndarray
+    audit: pd.DataFrame
+
+
+class StandIn:
+    def __init__(self, estimator=None, recovery="auto", fdr=0.1, random_state=0):
+        self.estimator, self.recovery, self.fdr, self.random_state = estimator, recovery, fdr, random_state
+
+    def fit_clean(self, X, y):
+        self.classes_ = np.unique(y)
+        self.means_ = np.array([np.median(X[y == label], axis=0) for label in self.classes_])
+        self.cell_scores_ = np.abs(X - np.median(X, axis=0))
+        rows, columns = np.nonzero(self.cell_scores_ > 5)
+        self.recovered_ = np.where(self.cell_scores_ > 5, np.median(X, axis=0), X)
+        self.cell_issues_ = pd.DataFrame({"row": rows, "column": columns, "flag": True})
+        suggested = self.predict(X)
+        wrong = suggested != y
+        lines = {
+            "row": np.arange(len(y)),
+            "suggested": suggested,
+            "confidence": np.where(wrong, 0.9, 0.1),
+            "flag": wrong,
+        }
+        self.label_issues_ = pd.DataFrame(lines).iloc[::-1]  # in an order that must not matter
+        rate = wrong.mean()
+        report = [
+            ("cells", "all", "share", 0.0, 0.0, 0.0),
+            ("labels", "all", "noise rate", rate, rate - 0.1, rate + 0.1),
+        ]
+        self.noise_report_ = pd.DataFrame(report, columns=["part", "name", "quantity", "estimate", "low", "high"])
+        return Cleaned(self.recovered_, suggested, pd.DataFrame())
+
+    def predict(self, X):
+        return self.classes_[((X[:, None] - self.means_) ** 2).sum(axis=2).argmin(axis=1)]
+
+
+if not hasattr(unmuddle, "HybridCleaner"):
+    unmuddle.HybridCleaner = StandIn
