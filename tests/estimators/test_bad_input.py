@@ -41,7 +41,7 @@ def with_cell(value):
 )
 def test_bad_data_is_refused_in_words(features, labels, words):
     with np.errstate(over="ignore"), pytest.raises(ValueError) as raised:  # noqa: PT011 - the words are checked
-        FLRClassifier().fit(features, labels)
+        FLRClassifier.natural().fit(features, labels)
     for word in words:
         assert word in str(raised.value)
 
@@ -49,7 +49,7 @@ def test_bad_data_is_refused_in_words(features, labels, words):
 def test_column_names_are_used_in_messages():
     frame = pd.DataFrame(with_cell(np.inf), columns=list("abcde"))
     with pytest.raises(InvalidDataError, match="column 'd'"):
-        FLRClassifier().fit(frame, Y)
+        FLRClassifier.natural().fit(frame, Y)
 
 
 @pytest.mark.parametrize(
@@ -65,14 +65,23 @@ def test_column_names_are_used_in_messages():
 )
 def test_bad_weights_are_refused_in_words(weights, words):
     with pytest.raises(InvalidDataError) as raised:
-        FLRClassifier().fit(X, Y, sample_weight=weights)
+        FLRClassifier.natural().fit(X, Y, sample_weight=weights)
     for word in words:
         assert word in str(raised.value)
 
 
 def test_a_list_of_marks_for_no_label_is_refused():
     with pytest.raises(InvalidParameterError, match="unlabeled must be a single label"):
-        FLRClassifier(unlabeled=[-1, -2]).fit(X, Y)
+        FLRClassifier.natural(unlabeled=[-1, -2]).fit(X, Y)
+
+
+@pytest.mark.parametrize("seed", ["seven", -1, 2.5, [0.5]])
+def test_a_bad_random_state_is_refused_in_words(seed):
+    with pytest.raises(
+        InvalidParameterError, match=r"random_state must be an integer.*; got .*Pass an integer"
+    ) as raised:
+        FLRClassifier(random_state=seed).fit(X, Y)
+    assert repr(seed) in str(raised.value)
 
 
 def test_a_baseline_refuses_missing_cells_and_labels_and_names_who_takes_them():
@@ -84,7 +93,7 @@ def test_a_baseline_refuses_missing_cells_and_labels_and_names_who_takes_them():
 
 def test_sparse_matrices_are_refused_with_a_remedy():
     with pytest.raises(TypeError, match="parse"):
-        FLRClassifier().fit(sparse.csr_array(X), Y)
+        FLRClassifier.natural().fit(sparse.csr_array(X), Y)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +127,7 @@ def test_sparse_matrices_are_refused_with_a_remedy():
 )
 def test_bad_parameters_are_refused_by_name_rule_and_value(parameter, value):
     with pytest.raises(InvalidParameterError) as raised:
-        FLRClassifier(**{parameter: value}).fit(X, Y)
+        FLRClassifier.natural(**{parameter: value}).fit(X, Y)
     message = str(raised.value)
     assert parameter in message
     assert "must be" in message
@@ -146,12 +155,12 @@ def test_bad_settings_of_solvers_are_refused_by_name(solver, settings):
 
 def test_two_norms_of_none_are_refused():
     with pytest.raises(InvalidParameterError, match="both be 'none'"):
-        FLRClassifier(feature_norm="none", label_norm="none").fit(X, Y)
+        FLRClassifier.natural(feature_norm="none", label_norm="none").fit(X, Y)
 
 
 def test_exact_labels_from_too_few_columns_are_refused():
     with pytest.raises(InvalidDataError, match="at least 2 columns for 3 classes; got 1"):
-        FLRClassifier(label_norm="none").fit(X[:, :1], Y)
+        FLRClassifier.natural(label_norm="none").fit(X[:, :1], Y)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +200,7 @@ ODD_DATA = {
 @pytest.mark.parametrize("name", ODD_DATA)
 def test_odd_data_is_fitted_without_a_nan(name, solver):
     data = ODD_DATA[name]
-    model = FLRClassifier(solver=solver, max_iter=300).fit(data, Y)
+    model = FLRClassifier.natural(solver=solver, max_iter=300).fit(data, Y)
     for attribute in (
         "coef_",
         "intercept_",
@@ -206,23 +215,23 @@ def test_odd_data_is_fitted_without_a_nan(name, solver):
 
 
 def test_scaling_makes_huge_units_harmless():
-    plain, huge = FLRClassifier(tol=1e-3).fit(X, Y), FLRClassifier(tol=1e-3).fit(X * 1e300, Y)
+    plain, huge = FLRClassifier.natural(tol=1e-3).fit(X, Y), FLRClassifier.natural(tol=1e-3).fit(X * 1e300, Y)
     assert np.array_equal(plain.predict(X), huge.predict(X * 1e300))
 
 
 def test_huge_values_without_scaling_are_refused_with_a_remedy():
     with pytest.raises(InvalidDataError, match="scale='standard'"):
-        FLRClassifier(scale=None).fit(X * 1e200, Y)
+        FLRClassifier.natural(scale=None).fit(X * 1e200, Y)
 
 
 @pytest.mark.filterwarnings("ignore::unmuddle.errors.UnmuddleWarning")
 def test_every_row_a_class_of_its_own_is_fitted():
-    model = FLRClassifier(max_iter=200).fit(X[:4], ["a", "b", "c", "d"])
+    model = FLRClassifier.natural(max_iter=200).fit(X[:4], ["a", "b", "c", "d"])
     assert np.isfinite(model.predict_proba(X)).all()
 
 
 def test_prediction_refuses_bad_rows():
-    model = FLRClassifier(tol=1e-3).fit(X, Y)
+    model = FLRClassifier.natural(tol=1e-3).fit(X, Y)
     with pytest.raises(InvalidDataError, match="infinity"):
         model.predict(with_cell(-np.inf))
     with pytest.raises(ValueError, match="features"):

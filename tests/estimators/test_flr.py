@@ -25,7 +25,7 @@ def noisy_wine():
 
 @pytest.fixture(scope="module")
 def model(noisy_wine):
-    return FLRClassifier().fit(*noisy_wine)
+    return FLRClassifier.natural().fit(*noisy_wine)
 
 
 def test_the_default_fit_is_certified(model):
@@ -49,7 +49,7 @@ def test_scores_are_linear_in_the_units_of_the_user(noisy_wine, model):
 def test_two_classes_have_two_rows_of_coefficients_and_one_score(noisy_wine):
     X, y = noisy_wine
     X, y = X[y != "c"], y[y != "c"]
-    model = FLRClassifier(tol=1e-3).fit(X, y)
+    model = FLRClassifier.natural(tol=1e-3).fit(X, y)
     scores = X @ model.coef_.T + model.intercept_
     assert model.coef_.shape == (2, 13)
     assert model.decision_function(X).shape == (len(X),)
@@ -87,7 +87,7 @@ def test_recovered_parts_and_errors_add_up_to_what_was_given(noisy_wine, model):
 
 
 def test_without_the_box_recovered_labels_are_cut_and_errors_are_not(noisy_wine):
-    model = FLRClassifier(label_norm="frobenius", box=False, tol=1e-3).fit(*noisy_wine)
+    model = FLRClassifier.natural(label_norm="frobenius", box=False, tol=1e-3).fit(*noisy_wine)
     given = (noisy_wine[1][:, None] == model.classes_).astype(float)
     assert np.array_equal(model.recovered_labels_, np.clip(given - model.label_errors_, 0, 1))
     assert model.memorized_ == 0
@@ -106,13 +106,13 @@ def test_transform_takes_each_row_by_itself_in_the_units_of_the_user(noisy_wine,
     assert together.shape == X.shape
     assert np.allclose(together[5], model.transform(X[5:6])[0], atol=1e-6 * X.std(axis=0))
     assert np.allclose(model.transform(together), together, atol=1e-6 * X.std(axis=0))
-    assert np.array_equal(FLRClassifier().fit_transform(X, y), together)
+    assert np.array_equal(FLRClassifier.natural().fit_transform(X, y), together)
 
 
 def test_the_callers_arrays_are_left_alone(noisy_wine):
     X, y = noisy_wine
     before = X.copy(), y.copy()
-    FLRClassifier(tol=1e-3).fit(X, y).transform(X)
+    FLRClassifier.natural(tol=1e-3).fit(X, y).transform(X)
     assert np.array_equal(X, before[0])
     assert np.array_equal(y, before[1])
 
@@ -121,15 +121,15 @@ def test_the_callers_arrays_are_left_alone(noisy_wine):
 def test_units_and_offsets_of_columns_do_not_matter(noisy_wine, scale):
     X, y = noisy_wine
     factors, offsets = np.geomspace(1e-6, 1e6, 13), np.linspace(-5, 5, 13)
-    first = FLRClassifier(scale=scale, tol=1e-3).fit(X, y)
-    second = FLRClassifier(scale=scale, tol=1e-3).fit(X * factors + offsets, y)
+    first = FLRClassifier.natural(scale=scale, tol=1e-3).fit(X, y)
+    second = FLRClassifier.natural(scale=scale, tol=1e-3).fit(X * factors + offsets, y)
     assert np.allclose(first.decision_function(X), second.decision_function(X * factors + offsets), atol=1e-5)
     assert np.allclose(first.recovered_features_ * factors + offsets, second.recovered_features_, rtol=1e-4)
 
 
 def test_given_lambdas_are_the_papers_and_are_published(noisy_wine):
     X, y = noisy_wine
-    model = FLRClassifier(lambda_projection=0.5, lambda_features=0.3, lambda_labels=0.1, tol=1e-3).fit(X, y)
+    model = FLRClassifier.natural(lambda_projection=0.5, lambda_features=0.3, lambda_labels=0.1, tol=1e-3).fit(X, y)
     assert (model.lambdas_.projection, model.lambdas_.features, model.lambdas_.labels) == (0.5, 0.3, 0.1)
     scaled, recovered = ((part - X.mean(axis=0)) / X.std(axis=0) for part in (X, model.recovered_features_))
     given, scores = y[:, None] == model.classes_, model.recovered_features_ @ model.coef_.T + model.intercept_
@@ -158,25 +158,25 @@ def test_the_published_algorithm_warns_that_it_is_not_stationary(noisy_wine):
 
 def test_a_large_projection_weight_collapses_with_a_warning_that_names_it(noisy_wine):
     with pytest.warns(CollapsedWarning, match="Lower lambda_projection"):
-        model = FLRClassifier(lambda_projection=1e3).fit(*noisy_wine)
+        model = FLRClassifier.natural(lambda_projection=1e3).fit(*noisy_wine)
     assert model.status_ is Status.COLLAPSED
     assert not model.projection_.any()
 
 
 def test_a_small_feature_weight_collapses_with_a_warning_that_names_it(noisy_wine):
     with pytest.warns(CollapsedWarning, match="Raise lambda_features"):
-        model = FLRClassifier(lambda_features=1e-3).fit(*noisy_wine)
+        model = FLRClassifier.natural(lambda_features=1e-3).fit(*noisy_wine)
     assert model.rank_ == 0
 
 
 def test_a_loose_tolerance_is_named_as_the_cause(noisy_wine):
     with pytest.warns(StationarityWarning, match="Lower tol"):
-        FLRClassifier(tol=0.5).fit(*noisy_wine)
+        FLRClassifier.natural(tol=0.5).fit(*noisy_wine)
 
 
 def test_running_out_of_iterations_warns(noisy_wine):
     with pytest.warns(StationarityWarning, match="max_iter"):
-        model = FLRClassifier(max_iter=3).fit(*noisy_wine)
+        model = FLRClassifier.natural(max_iter=3).fit(*noisy_wine)
     assert model.status_ is Status.MAX_ITER
     assert model.n_iter_ == 3
 
@@ -184,7 +184,7 @@ def test_running_out_of_iterations_warns(noisy_wine):
 def test_memorising_the_labels_warns():
     X, y = load_iris(return_X_y=True)
     with pytest.warns(MemorizedWarning, match="lambda_projection"):
-        model = FLRClassifier(label_norm="l1", lambda_projection=0.2, tol=1e-3, max_iter=4000).fit(X, y)
+        model = FLRClassifier.natural(label_norm="l1", lambda_projection=0.2, tol=1e-3, max_iter=4000).fit(X, y)
     assert model.memorized_ > 0.9
 
 
@@ -192,7 +192,7 @@ def test_memorising_the_labels_warns():
 @pytest.mark.parametrize("label_norm", ["l21", "frobenius", "huber", "l1"])
 def test_every_pair_of_norms_gives_a_certified_classifier(noisy_wine, feature_norm, label_norm):
     X, y = noisy_wine
-    model = FLRClassifier(feature_norm, label_norm, tol=1e-3).fit(X, y)
+    model = FLRClassifier.natural(feature_norm=feature_norm, label_norm=label_norm, tol=1e-3).fit(X, y)
     clean = load_wine(return_X_y=True)
     assert model.status_ is Status.CONVERGED
     assert np.mean(model.predict(clean[0]) == np.array(["a", "b", "c"])[clean[1]]) > 0.7
@@ -202,7 +202,7 @@ def test_every_pair_of_norms_gives_a_certified_classifier(noisy_wine, feature_no
 def test_without_label_errors_the_labels_are_met_exactly(noisy_wine):
     X, y = noisy_wine
     with pytest.warns(MemorizedWarning):
-        model = FLRClassifier("frobenius", "none", tol=1e-3).fit(X, y)
+        model = FLRClassifier.natural(feature_norm="frobenius", label_norm="none", tol=1e-3).fit(X, y)
     given = (y[:, None] == model.classes_).astype(float)
     scaled = (model.recovered_features_ - X.mean(axis=0)) / X.std(axis=0)
     assert np.allclose(scaled @ model.projection_ + model._scaled_intercept, given, atol=0.02)
@@ -210,9 +210,9 @@ def test_without_label_errors_the_labels_are_met_exactly(noisy_wine):
 
 
 def test_progress_is_shown_on_request_only(noisy_wine, capfd):
-    FLRClassifier(tol=1e-3).fit(*noisy_wine)
+    FLRClassifier.natural(tol=1e-3).fit(*noisy_wine)
     assert capfd.readouterr() == ("", "")
-    FLRClassifier(tol=1e-3, verbose=True).fit(*noisy_wine)
+    FLRClassifier.natural(tol=1e-3, verbose=True).fit(*noisy_wine)
     shown = capfd.readouterr()
     assert shown.out == ""
     assert "Recovering" in shown.err
@@ -220,7 +220,7 @@ def test_progress_is_shown_on_request_only(noisy_wine, capfd):
 
 def test_single_precision_stays_single_and_gives_the_same_classes(noisy_wine):
     X, y = noisy_wine
-    double, single = FLRClassifier().fit(X, y), FLRClassifier().fit(X.astype(np.float32), y)
+    double, single = FLRClassifier.natural().fit(X, y), FLRClassifier.natural().fit(X.astype(np.float32), y)
     assert single.recovered_features_.dtype == single.transform(X.astype(np.float32)).dtype == np.float32
     assert single.transform(X).dtype == double.recovered_features_.dtype == np.float64
     assert np.mean(double.predict(X) == single.predict(X)) >= 0.99
@@ -231,27 +231,29 @@ def test_single_precision_stays_single_and_gives_the_same_classes(noisy_wine):
 def test_single_precision_with_large_offsets_is_scaled_as_double_is(noisy_wine):
     X, y = noisy_wine
     shifted = (X + 1000.0).astype(np.float32)
-    double, single = FLRClassifier().fit(shifted.astype(np.float64), y), FLRClassifier().fit(shifted, y)
+    double, single = FLRClassifier.natural().fit(shifted.astype(np.float64), y), FLRClassifier.natural().fit(shifted, y)
     assert np.mean(double.predict(shifted) == single.predict(shifted)) >= 0.99
 
 
 def test_a_warm_start_goes_on_from_the_last_fit(noisy_wine):
     X, y = noisy_wine
-    model = FLRClassifier(warm_start=True).fit(X, y)
+    model = FLRClassifier.natural(warm_start=True).fit(X, y)
     cold, Z = model.n_iter_, model.projection_
     model.fit(X, y)
     assert model.n_iter_ <= 25 < cold
     assert np.allclose(model.projection_, Z, atol=1e-3 * np.abs(Z).max())
     model.fit(X[:-10], y[:-10])  # another size: a cold start, no error
-    assert model.n_iter_ == FLRClassifier().fit(X[:-10], y[:-10]).n_iter_
+    assert model.n_iter_ == FLRClassifier.natural().fit(X[:-10], y[:-10]).n_iter_
 
 
 def test_a_path_agrees_with_single_fits_and_takes_fewer_iterations(noisy_wine):
     X, y = noisy_wine
-    projection, features, labels = vars(FLRClassifier(tol=1e-3).fit(X, y).lambdas_).values()
+    projection, features, labels = vars(FLRClassifier.natural(tol=1e-3).fit(X, y).lambdas_).values()
     settings = [(projection * factor, features, labels) for factor in (1.0, 1.2, 1.4, 100.0, 1.6)]
     path = flr_path(X, y, settings)
-    fits = [FLRClassifier(lambda_projection=l1, lambda_features=l2, lambda_labels=l3) for l1, l2, l3 in settings]
+    fits = [
+        FLRClassifier.natural(lambda_projection=l1, lambda_features=l2, lambda_labels=l3) for l1, l2, l3 in settings
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CollapsedWarning)
         fits = [fit.fit(X, y) for fit in fits]
@@ -280,7 +282,7 @@ def test_scikit_learns_callbacks_see_every_iteration_and_may_stop(noisy_wine):
         def teardown(self, estimator, context):
             seen.append("teardown")
 
-    model = FLRClassifier().set_callbacks(Stopper())
+    model = FLRClassifier.natural().set_callbacks(Stopper())
     with pytest.warns(StationarityWarning):
         model.fit(*noisy_wine)
     assert model.n_iter_ == 9
@@ -290,7 +292,7 @@ def test_scikit_learns_callbacks_see_every_iteration_and_may_stop(noisy_wine):
 
 @pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_digits])
 def test_the_defaults_neither_collapse_nor_stall_on_real_data(load):
-    assert FLRClassifier().fit(*load(return_X_y=True)).status_ is Status.CONVERGED
+    assert FLRClassifier.natural().fit(*load(return_X_y=True)).status_ is Status.CONVERGED
 
 
 def test_a_fit_needs_at_most_eight_arrays_beside_the_data():
@@ -299,7 +301,7 @@ def test_a_fit_needs_at_most_eight_arrays_beside_the_data():
     X = rng.normal(size=(3, 256))[y] + rng.normal(size=(20_000, 256))
     tracemalloc.start()
     with pytest.warns(StationarityWarning):
-        FLRClassifier(max_iter=26, tol=1e-9).fit(X, y)
+        FLRClassifier.natural(max_iter=26, tol=1e-9).fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak <= 8 * X.nbytes

@@ -18,7 +18,7 @@ def wine():
 
 
 def fit(X, y, **settings):
-    return FLRClassifier(tol=1e-3, **settings).fit(X, y)
+    return FLRClassifier.natural(tol=1e-3, **settings).fit(X, y)
 
 
 def same(one, other):
@@ -30,7 +30,7 @@ def same(one, other):
 
 def test_a_wine_table_with_holes_is_classified_and_its_holes_are_filled(wine):
     X, y, bare = wine
-    model = FLRClassifier().fit(X, np.where(bare, np.nan, y))
+    model = FLRClassifier.natural().fit(X, np.where(bare, np.nan, y))
     missing, given = np.isnan(X), load_wine().data
     assert model.certificate_.satisfied
     assert np.array_equal(np.isnan(model.feature_errors_), missing)
@@ -53,14 +53,14 @@ def test_a_low_rank_matrix_with_a_fifth_missing_is_recovered():
     assert np.array_equal(np.isnan(model.sparse_), missing)
     assert np.allclose((model.low_rank_ + model.sparse_)[~missing], X[~missing], atol=1e-4)
     assert np.allclose(model.transform(X), L, atol=1e-3)
-    found = FLRClassifier(lambda_labels=1e-3).fit(X, L[:, 0] > 0)
+    found = FLRClassifier.natural(lambda_labels=1e-3).fit(X, L[:, 0] > 0)
     assert np.linalg.norm((found.recovered_features_ - L)[missing]) <= 0.1 * np.linalg.norm(L[missing])
 
 
 def test_rows_can_be_permuted(wine):
     X, y, bare = wine
     y, order = np.where(bare, np.nan, y), np.random.default_rng(1).permutation(len(y))
-    one, other = (FLRClassifier(tol=1e-6).fit(*data) for data in ((X, y), (X[order], y[order])))
+    one, other = (FLRClassifier.natural(tol=1e-6).fit(*data) for data in ((X, y), (X[order], y[order])))
     assert np.allclose(one.recovered_features_[order], other.recovered_features_, atol=1e-3 * np.nanstd(X, axis=0))
     assert np.allclose(one.recovered_labels_[order], other.recovered_labels_, atol=1e-3)
 
@@ -79,7 +79,7 @@ def test_every_way_to_leave_a_label_out_is_the_same(wine, kind):
         "-1": np.where(bare, -1, y),
         "weight": y,
     }[kind]
-    model = FLRClassifier(tol=1e-3, unlabeled=-1 if kind == "-1" else None)
+    model = FLRClassifier.natural(tol=1e-3, unlabeled=-1 if kind == "-1" else None)
     model.fit(X, labels, sample_weight=np.where(bare, 0.0, 2.0) if kind == "weight" else None)
     assert list(model.classes_) == [0, 1, 2]
     assert same(model, expected)
@@ -91,13 +91,13 @@ def test_strings_may_be_missing_too(wine):
     model = fit(X, np.where(bare, None, names))
     assert list(model.classes_) == ["a", "b", "c"]
     assert np.allclose(model.coef_, fit(X, np.where(bare, np.nan, y)).coef_)
-    assert same(model, FLRClassifier(tol=1e-3, unlabeled="?").fit(X, np.where(bare, "?", names)))
+    assert same(model, FLRClassifier.natural(tol=1e-3, unlabeled="?").fit(X, np.where(bare, "?", names)))
 
 
 @pytest.mark.parametrize("weight", [3.0, 0.1])
 def test_equal_weights_are_no_weights(wine, weight):
     X, y, _ = wine
-    assert same(FLRClassifier(tol=1e-3).fit(X, y, sample_weight=np.full(len(y), weight)), fit(X, y))
+    assert same(FLRClassifier.natural(tol=1e-3).fit(X, y, sample_weight=np.full(len(y), weight)), fit(X, y))
 
 
 def test_a_label_of_less_weight_is_believed_less():
@@ -106,7 +106,7 @@ def test_a_label_of_less_weight_is_believed_less():
     X = np.where(y == 0, -1.0, 1.0)[:, None] + rng.normal(0, 0.5, (80, 4))
     y[::10] = 1 - y[::10]
     errors = [
-        np.abs(FLRClassifier().fit(X, y, sample_weight=weights).label_errors_[::10]).sum()
+        np.abs(FLRClassifier.natural().fit(X, y, sample_weight=weights).label_errors_[::10]).sum()
         for weights in (None, np.where(np.arange(80) % 10 == 0, 0.3, 1.0))
     ]
     assert errors[1] > 1.02 * errors[0]

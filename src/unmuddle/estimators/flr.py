@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -21,17 +21,16 @@ from unmuddle.core.problem import Lambdas, Problem
 from unmuddle.core.prox import Array, Mask
 from unmuddle.core.result import Point, Solution, Solver, Status
 from unmuddle.core.rowspace import row_basis
-from unmuddle.core.scales import LABEL_DELTA, noise_level, scale_lambdas
 from unmuddle.core.temperature import fit_temperature
 from unmuddle.errors import CollapsedWarning, MemorizedWarning, StationarityWarning
 from unmuddle.estimators import validation
 from unmuddle.estimators.progress import EXTRA_FRAMES, CallbackSupportMixin, reporting, with_callbacks
 from unmuddle.estimators.scaling import SCALINGS
+from unmuddle.tuning import AUTO, Given, Scale, Wishes, tune
 
 SOLVERS: dict[str, Solver] = {"admm": ADMM(), "paper": Algorithm1()}
 
-FEATURE_DELTA_LEVELS = 1.5
-"""Huber's corner for features, in noise levels."""
+LAMBDAS = "lambda_projection", "lambda_features", "lambda_labels"
 
 MEMORIZED = 0.9
 """Share of rows with unchanged labels from which on a fit is called memorised."""
@@ -50,18 +49,21 @@ class FLRClassifier(CallbackSupportMixin, ClassifierMixin, OneToOneFeatureMixin,
 
     Parameters
     ----------
-    feature_norm : {"l1", "frobenius", "huber", "l21", "none"}, default="l1"
+    feature_norm : {"auto", "l1", "frobenius", "huber", "l21", "none"}, default="auto"
         R, what feature errors cost: ``"l1"`` suits Laplacian noise and few gross cells, ``"frobenius"`` (squared)
         Gaussian noise, ``"huber"`` both at once, ``"l21"`` whole bad rows; ``"none"`` takes features as they are.
-    label_norm : {"l21", "frobenius", "huber", "l1", "none"}, default="l21"
+        ``"auto"`` decides by the tails of what a low rank leaves of the features.
+    label_norm : {"auto", "l21", "frobenius", "huber", "l1", "none"}, default="auto"
         L, what label errors cost, by rows for ``"l21"`` and ``"huber"``; ``"none"`` takes labels as they are.
+        ``"auto"`` is chosen with the lambdas.
     feature_delta, label_delta : float, default=None
         Corners of the Huber norms, in scaled units. None is 1.5 estimated noise levels for features, and half the
         length of a label switch, ``sqrt(1/2)``, for labels.
-    lambda_projection, lambda_features, lambda_labels : float, default=None
-        The paper's lambda 1, 2 and 3, for scaled data. None chooses a multiple of a natural scale of the data: 0.2
-        of the lambda 1 at which the projection vanishes; 1 of the scale of robust PCA, or of random matrices for
-        ``"frobenius"`` and ``"l21"``; and 0.05.
+    lambda_projection, lambda_features, lambda_labels : float, None or "auto", default="auto"
+        The paper's lambda 1, 2 and 3, for scaled data. ``"auto"`` chooses multiples of natural scales of the data by
+        the given, noisy labels of rows that were held out: a few loose fits on at most 1500 rows; ``tuning_`` says
+        what was tried. None takes a fixed multiple: 0.2 of the lambda 1 at which the projection vanishes; 1 of the
+        scale of robust PCA, or of random matrices for ``"frobenius"`` and ``"l21"``; and 0.05.
     fit_intercept : bool, default=True
         Whether to fit an intercept. The paper has none.
     box : bool, default=True
@@ -86,6 +88,8 @@ class FLRClassifier(CallbackSupportMixin, ClassifierMixin, OneToOneFeatureMixin,
         Whether ``fit`` starts from the solution of the last one, if data and classes are of the same size: quicker
         after a small change of the lambdas or the data, and a step from one stationary point to one nearby. Keeps two
         more arrays of the size of X. Only ``"admm"`` can.
+    random_state : int, RandomState or None, default=None
+        Deals rows to folds where something is automatic; an int makes fits repeatable. Nothing else is random.
     verbose : bool, default=False
         Whether to show a progress bar. scikit-learn's own callbacks, from its version 1.9 on, are set with
         ``set_callbacks``.
@@ -110,6 +114,9 @@ class FLRClassifier(CallbackSupportMixin, ClassifierMixin, OneToOneFeatureMixin,
         Rank of the recovered (scaled) features.
     lambdas_ : Lambdas
         The weights used: ``projection``, ``features``, ``labels``.
+    tuning_ : Tuning or None
+        Where something was automatic: every setting that was tried (``trials``, as a table ``to_frame()``), the
+        ``chosen`` one and the ``reason``.
     temperature_ : float
         Divides the scores in ``predict_proba``; the given labels are most likely under it.
     memorized_ : float
@@ -134,7 +141,7 @@ class FLRClassifier(CallbackSupportMixin, ClassifierMixin, OneToOneFeatureMixin,
     >>> X = np.where(y == "low", -1.0, 1.0)[:, None] * np.ones(4) + rng.normal(0, 0.3, (100, 4))
     >>> noisy = y.copy()
     >>> noisy[::5] = "low"  # ten labels of the second half are now wrong
-    >>> model = FLRClassifier().fit(X, noisy)
+    >>> model = FLRClassifier(random_state=0).fit(X, noisy)
     >>> model.score(X, y)
     1.0
     >>> model.status_.name
@@ -143,14 +150,14 @@ class FLRClassifier(CallbackSupportMixin, ClassifierMixin, OneToOneFeatureMixin,
 
     def __init__(
         self,
-        feature_norm: str = "l1",
-        label_norm: str = "l21",
+        feature_norm: str = AUTO,
+        label_norm: str = AUTO,
         *,
         feature_delta: float | None = None,
         label_delta: float | None = None,
-        lambda_projection: float | None = None,
-        lambda_features: float | None = None,
-        lambda_labels: float | None = None,
+        lambda_projection: float | str | None = AUTO,
+        lambda_features: float | str | None = AUTO,
+        lambda_labels: float | str | None = AUTO,
         fit_intercept: bool = True,
         box: bool = True,
         scale: str | None = "standard",
@@ -160,6 +167,7 @@ class FLRClassifier(CallbackSupportMixin, ClassifierMixin, OneToOneFeatureMixin,
         certificate_tol: float = 1e-3,
         unlabeled: Any = None,
         warm_start: bool = False,
+        random_state: Any = None,
         verbose: bool = False,
     ) -> None:
         self.feature_norm = feature_norm
@@ -178,15 +186,19 @@ class FLRClassifier(CallbackSupportMixin, ClassifierMixin, OneToOneFeatureMixin,
         self.certificate_tol = certificate_tol
         self.unlabeled = unlabeled
         self.warm_start = warm_start
+        self.random_state = random_state
         self.verbose = verbose
+
+    @classmethod
+    def natural(cls, **changes: Any) -> Self:
+        """Nothing automatic: l1 on features, l21 on labels, lambdas at their natural multiples."""
+        fixed = {"feature_norm": "l1", "label_norm": "l21"}
+        return cls(**{**fixed, **dict.fromkeys(LAMBDAS), **changes})
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:
         """The published setting: Algorithm 1, l1 on features, l21 on labels, no intercept, the box."""
-        published = {
-            "solver": "paper", "feature_norm": "l1", "label_norm": "l21", "fit_intercept": False, "box": True
-        }  # fmt: skip
-        return cls(**{**published, **changes})
+        return cls.natural(**{"solver": "paper", "fit_intercept": False, "box": True, **changes})
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -277,24 +289,20 @@ class FLRClassifier(CallbackSupportMixin, ClassifierMixin, OneToOneFeatureMixin,
         return *validation.scale_features(self._scaling, features), codes, validation.label_weights(codes, weights)
 
     def _validate_parameters(self) -> None:
-        validation.check_choice("feature_norm", self.feature_norm, FEATURE_NORMS)
-        validation.check_choice("label_norm", self.label_norm, LABEL_NORMS)
+        validation.check_choice("feature_norm", self.feature_norm, (AUTO, *FEATURE_NORMS))
+        validation.check_choice("label_norm", self.label_norm, (AUTO, *LABEL_NORMS))
         validation.check_choice("scale", self.scale, SCALINGS)
-        for name in (
-            "feature_delta",
-            "label_delta",
-            "lambda_projection",
-            "lambda_features",
-            "lambda_labels",
-            "tol",
-        ):
+        for name in ("feature_delta", "label_delta", "tol"):
             validation.check_positive(name, getattr(self, name), optional=True)
+        for name in LAMBDAS:
+            validation.check_positive(name, getattr(self, name), optional=True, word=AUTO)
         validation.check_positive("certificate_tol", self.certificate_tol)
         validation.check_count("max_iter", self.max_iter, optional=True)
         validation.check_flag("fit_intercept", self.fit_intercept)
         validation.check_flag("box", self.box)
         validation.check_flag("warm_start", self.warm_start)
         validation.check_flag("verbose", self.verbose)
+        validation.check_seed("random_state", self.random_state)
         if isinstance(self.solver, type) or not callable(getattr(self.solver, "solve", None)):
             validation.check_choice("solver", self.solver, SOLVERS)
 
@@ -302,38 +310,20 @@ class FLRClassifier(CallbackSupportMixin, ClassifierMixin, OneToOneFeatureMixin,
         labels = validation.one_hot(codes, len(self.classes_))
         if self.label_norm == "none":
             validation.check_enough_columns(features.shape[1], len(self.classes_), bool(self.fit_intercept))
-        self._feature_norm = FEATURE_NORMS[self.feature_norm](self._feature_corner(features))
-        label_norm = LABEL_NORMS[self.label_norm](LABEL_DELTA if self.label_delta is None else self.label_delta)
-        lambdas = self._choose_lambdas(features, labels, label_norm, missing, weights)
-        return Problem(
-            features,
-            labels,
-            self._feature_norm,
-            label_norm,
-            lambdas,
-            bool(self.fit_intercept),
-            bool(self.box),
-            missing,
-            weights,
-        )
+        given = Given(features, labels, missing, weights)
+        wishes = Wishes(**{field.name: getattr(self, field.name) for field in fields(Wishes)})
+        self.tuning_ = tune(given, wishes, self._rng(), self._pose_on) if wishes.any_auto else None
+        setting = wishes.natural if self.tuning_ is None else self.tuning_.chosen.setting
+        scale = Scale.of(given, wishes)
+        self._feature_norm, label_norm = scale.norms(setting)
+        return self._pose_on(given, self._feature_norm, label_norm, scale.lambdas(setting))
 
-    def _feature_corner(self, features: Array) -> float:
-        if self.feature_delta is not None:
-            return self.feature_delta
-        return FEATURE_DELTA_LEVELS * noise_level(features) if self.feature_norm == "huber" else 1.0
+    def _pose_on(self, given: Given, feature_norm: Norm, label_norm: Norm, lambdas: Lambdas) -> Problem:
+        terms = feature_norm, label_norm, lambdas, bool(self.fit_intercept), bool(self.box)
+        return Problem(given.features, given.labels, *terms, given.missing, given.label_weights)
 
-    def _choose_lambdas(
-        self, features: Array, labels: Array, label_norm: Norm, missing: Mask | None, weights: Array | None
-    ) -> Lambdas:
-        given: dict[str, Any] = {"missing": missing, "label_weights": weights}
-        if self.lambda_labels is not None:
-            given["label_weight"] = float(self.lambda_labels)
-        scale = scale_lambdas(features, labels, self._feature_norm, label_norm, **given)
-        return Lambdas(
-            projection=scale.projection if self.lambda_projection is None else float(self.lambda_projection),
-            features=scale.features if self.lambda_features is None else float(self.lambda_features),
-            labels=scale.labels,
-        )
+    def _rng(self) -> np.random.Generator:
+        return np.random.default_rng(validation.check_seed("random_state", self.random_state).randint(2**31))
 
     def _choose_solver(self, problem: Problem) -> Solver:
         """The solver; with ``warm_start``, one that starts from the last solution, unless that is of no use."""

@@ -41,7 +41,7 @@ def flr_path(X: Any, y: Any, lambdas: Iterable[tuple[float, float, float]], **pa
         The settings, in the order in which they are solved. Neighbours should be alike, and a large weight on the
         projection should come late: after a collapse the next setting starts from the data again.
     **params
-        Other parameters of ``FLRClassifier``.
+        Other parameters of ``FLRClassifier``; nothing is automatic unless they say so, norms are l1 and l21.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def flr_path(X: Any, y: Any, lambdas: Iterable[tuple[float, float, float]], **pa
     """
     if "warm_start" in params:
         raise InvalidParameterError("flr_path: warm_start must be left out; a path always starts warm.")
-    model, steps = FLRClassifier(warm_start=True, **params), list[PathStep]()
+    model, steps = FLRClassifier.natural(warm_start=True, **params), list[PathStep]()
     with warnings.catch_warnings():
         for category in (CollapsedWarning, MemorizedWarning, StationarityWarning):
             warnings.simplefilter("ignore", category)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
@@ -37,13 +38,13 @@ def check_choice(name: str, value: Any, choices: Collection[Any]) -> None:
         raise InvalidParameterError(f"{name} must be one of {listed}; got {value!r}.")
 
 
-def check_positive(name: str, value: Any, *, optional: bool = False) -> None:
-    """The value must be a positive number whose square, and its inverse, are still finite."""
-    if optional and value is None:
+def check_positive(name: str, value: Any, *, optional: bool = False, word: str | None = None) -> None:
+    """The value must be a positive number whose square, and its inverse, are still finite; or a certain word."""
+    if (optional and value is None) or (word is not None and isinstance(value, str) and value == word):
         return
     if _is_number(value) and 1 / LARGEST <= value <= LARGEST:
         return
-    alternative = " or None" if optional else ""
+    alternative = "" if not optional else " or None" if word is None else f", None or {word!r}"
     raise InvalidParameterError(
         f"{name} must be a positive number, from {1 / LARGEST:g} to {LARGEST:g}{alternative}; got {value!r}."
     )
@@ -63,6 +64,17 @@ def check_flag(name: str, value: Any) -> None:
     """The value must be True or False."""
     if not isinstance(value, bool | np.bool_):
         raise InvalidParameterError(f"{name} must be True or False; got {value!r}.")
+
+
+def check_seed(name: str, value: Any) -> np.random.RandomState:
+    """The generator that the value stands for."""
+    try:
+        return check_random_state(value)
+    except (TypeError, ValueError):
+        raise InvalidParameterError(
+            f"{name} must be an integer from 0 to 2**32 - 1, a numpy RandomState or None; got {value!r}. "
+            "Pass an integer, such as 0, for results that can be repeated."
+        ) from None
 
 
 def check_features(

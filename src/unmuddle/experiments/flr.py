@@ -1,4 +1,4 @@
-"""FLR as printed, and our own default."""
+"""FLR as printed, and our own: at natural multiples, and automatic."""
 
 from __future__ import annotations
 
@@ -51,10 +51,16 @@ for _norm, _title in (("frobenius", "squared Frobenius"), ("l1", "l1")):
     method(f"flr-{_norm}", f"FLR as printed, {_title}", settings=_settings(_norm), tune_once=LARGE)(_fit_printed)
 
 
-@method("unmuddle", "unmuddle, default")
+@method("unmuddle", "unmuddle, natural multiples")
+def fit_natural(task: Task) -> Answer:
+    """The default of old, under its old name: stored records are of this. Features come scaled already."""
+    return _answer(FLRClassifier.natural(scale=None), task)
+
+
+@method("unmuddle-auto", "unmuddle, default")
 def fit_default(task: Task) -> Answer:
-    """``FLRClassifier()`` as it is; features come scaled already."""
-    return _answer(FLRClassifier(scale=None), task)
+    """``FLRClassifier()`` as it is: norms and lambdas chosen on the noisy data."""
+    return _answer(FLRClassifier(scale=None, random_state=task.random_state), task)
 
 
 def _answer(model: FLRClassifier, task: Task) -> Answer:

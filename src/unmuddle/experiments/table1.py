@@ -22,6 +22,7 @@ BY_NOISE = {"gaussian": "flr-frobenius", "laplacian": "flr-l1"}
 
 ROWS = (
     row_of("unmuddle"),
+    row_of("unmuddle-auto"),
     Row("flr-told", "FLR as printed, told the kind of noise", BY_NOISE, "told", "FLR"),
     Row("flr-l1", "FLR as printed, l1 under both"),
     Row("flr-oracle", "FLR as printed, told, best setting in hindsight", BY_NOISE, "oracle"),
