@@ -188,7 +188,7 @@ def make_engine(recovery: Any, common_units: bool, n_columns: int) -> Engine:
     if recovery == "rpca":
         return Transformer(RobustPCA(scale=None if common_units else "robust"))
     if recovery == "flr":
-        return Transformer(FLRClassifier(scale=None if common_units else "standard"), uses_labels=True)
+        return Transformer(FLRClassifier.natural(scale=None if common_units else "standard"), uses_labels=True)
     return Transformer(recovery, uses_labels=hasattr(recovery, "predict"))
 
 

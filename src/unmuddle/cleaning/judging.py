@@ -25,9 +25,6 @@ from unmuddle.core.evidence import Evidence, discover, on_simplex, weigh
 from unmuddle.core.prox import Array
 from unmuddle.estimators.scaling import Scaling
 
-SUREST = 1 / 3
-"""Share of rows, the surest, whose held-out errors set the prior of the noise rate."""
-
 WORTH = 0.5
 """Standard errors by which another view must be better to be preferred."""
 
@@ -107,11 +104,8 @@ def convene(recovered: Recovered, given: Given, scaling: Scaling) -> tuple[Panel
 
 def weigh_labels(P: Array, given: Given) -> Evidence:
     """What the given labels say about held-out predictions."""
-    known = np.flatnonzero(given.known)
-    surest = known[np.argsort(-P[known].max(axis=1), kind="stable")[: max(10, int(SUREST * len(known)))]]
-    error = float(np.mean(P[surest].argmax(axis=1) != given.codes[surest]))
     codes = np.where(given.known, given.codes, -1)
-    return weigh(P, codes, error, given.weights)
+    return weigh(P, codes, 1.0 - given.accuracy(P), given.weights)
 
 
 def judge_labels(P: Array, codes: Rows, evidence: Evidence, fdr: float) -> Verdict:

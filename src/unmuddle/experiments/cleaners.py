@@ -1,7 +1,7 @@
 """The leaderboard's methods: our cleaner, the chains that end in cleanlab round a forest, and finders of wrong cells.
 
-A cleaner with an estimator of its own gets it tuned as the references tune theirs, on the noisy labels and the features
-as they came. Features were scaled by the runner, for all methods alike.
+A cleaner round logistic regression searches the same nine settings as the references, on the labels that it believes; one
+round a forest gets the setting that is best on the noisy labels and the features as they came. Features were scaled by the runner, for all methods alike.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from unmuddle.experiments.references import (
     CLEANLAB,
     Prepare,
     Prepared,
-    Tune,
     as_given,
     by_clip_pca4,
     by_clip_pca80,
     by_rpca,
     clean_labels,
     learn,
+    search_logistic,
     tune_forest,
     tune_logistic,
 )
@@ -38,18 +38,17 @@ def fit_hybrid(task: Task) -> Answer:
 @method("hybrid-logistic", "HybridCleaner, logistic regression")
 def fit_hybrid_logistic(task: Task) -> Answer:
     """Round tuned logistic regression."""
-    return clean(task, tune_logistic)
+    return clean(task, search_logistic(task))
 
 
 @method("hybrid-forest", "HybridCleaner, forest")
 def fit_hybrid_forest(task: Task) -> Answer:
     """Round a tuned forest."""
-    return clean(task, tune_forest)
+    return clean(task, tune_forest(task.X, task))
 
 
-def clean(task: Task, tune: Tune | None) -> Answer:
+def clean(task: Task, estimator: Any) -> Answer:
     """Everything that the cleaner says."""
-    estimator = None if tune is None else tune(task.X, task)
     cleaner = HybridCleaner(estimator, scale=None, random_state=task.random_state)
     cleaned = cleaner.fit_clean(task.X, task.y)
     issues = cleaner.label_issues_.sort_values("row")
