@@ -151,7 +151,7 @@ def reproduce(
             load_plugin(path)
         table1 = Table1(
             str(noise.value),
-            choose_rows(chosen[0]),
+            choose_rows(chosen[0], quick=quick),
             tuple(chosen[1]) or (quick_datasets() if quick else DATASETS),
             trials or (QUICK_TRIALS if quick else TRIALS),
             suffix=("-quick" if quick else "") + ("-part" if any(chosen) else ""),

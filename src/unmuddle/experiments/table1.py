@@ -20,6 +20,10 @@ FEATURE_NOISES, LEVELS = ("gaussian", "laplacian"), ((0.2, 0.3), (0.2, 0.6), (0.
 BY_NOISE = {"gaussian": "flr-frobenius", "laplacian": "flr-l1"}
 """The paper's norm for each kind of feature noise."""
 
+TOLD = ("coteaching-told", "jocor-told", "mentornet-told")
+BESIDE = (*TOLD, "cross-entropy", "gce-truncated", "sce", "forward", "mentornet")
+"""Variants of the competitors, their control, and what is told the noise rate."""
+
 ROWS = (
     row_of("unmuddle"),
     row_of("unmuddle-auto"),
@@ -33,8 +37,7 @@ ROWS = (
     row_of("dmi", "L_DMI"),
     row_of("lqf", "LQF"),
     row_of("rrl", "RRL"),
-    *map(row_of, ("coteaching-told", "jocor-told", "mentornet-told")),
-    *map(row_of, ("cross-entropy", "gce-truncated", "sce", "forward", "mentornet")),
+    *map(row_of, BESIDE),
     *map(row_of, ("logistic", "ridge", "forest")),
     *map(row_of, ("cleanlab", "rpca-cleanlab", "clip-pca4-cleanlab", "clip-pca80-cleanlab")),
 )
@@ -88,10 +91,14 @@ def quick_datasets() -> tuple[str, ...]:
     return "wine", f"{'waveform' if at_hand else 'waveform-generated'}:{QUICK_ROWS}"
 
 
-def choose_rows(names: Sequence[str] = ()) -> tuple[Row, ...]:
-    """Rows by name, those of the table or any registered method; none is the table with all methods of plug-ins."""
+def choose_rows(names: Sequence[str] = (), *, quick: bool = False) -> tuple[Row, ...]:
+    """Rows by name, those of the table or any registered method; none is the table with all methods of plug-ins.
+
+    A quick table is without the rows that stand beside the paper's competitors.
+    """
     if not names:
-        return ROWS + tuple(row_of(name) for name, each in METHODS.items() if not each.built_in)
+        rows = tuple(row for row in ROWS if row.name not in BESIDE) if quick else ROWS
+        return rows + tuple(row_of(name) for name, each in METHODS.items() if not each.built_in)
     known = {name: row_of(name) for name in METHODS} | {row.name: row for row in ROWS}
     for name in names:
         if name not in known:
