@@ -24,8 +24,8 @@ Folds = Sequence[tuple[Rows, Rows]]
 STRENGTHS = np.logspace(-3, 1, 9)
 """Values of C, from smooth to rough."""
 
-LEAVES, TREES = (16, 5, 2), 100
-"""Least rows in a leaf, from smooth to rough; trees in the forest."""
+LEAVES, TREES, FEW_TREES = (16, 5, 2), 100, 40
+"""Least rows in a leaf, from smooth to rough; trees in the forest, and in one that is only tried."""
 
 FOLDS = 5
 LANDMARKS = 500
@@ -106,7 +106,7 @@ class Linear:
 
     def predict(self, X: Array) -> Array:
         """Probabilities."""
-        return predict_logistic(X, self.coefficients)
+        return predict_logistic(X.astype(np.float32), self.coefficients)
 
 
 @dataclass(frozen=True)
@@ -139,21 +139,33 @@ class Forest:
 
 
 def tune_linear(X: Array, given: Given) -> tuple[float, float]:
-    """The strength with the most held-out labels right, and their share."""
-    held_out = np.zeros((len(STRENGTHS), len(X), given.n_classes))
-    for train, test in given.folds:
-        train = train[given.known[train]]
-        W = None
-        for place, C in enumerate(STRENGTHS):
-            W = fit_logistic(X[train], given.targets[train], C, W, given.weights[train])
-            held_out[place, test] = predict_logistic(X[test], W)
-    right = [given.accuracy(scores) for scores in held_out]
+    """The strength with the most held-out labels right, and their share; rougher ones are tried while they may help."""
+    X = X.astype(np.float32)
+    trains = [train[given.known[train]] for train, _ in given.folds]
+    weights: list[Array | None] = [None] * len(trains)
+    right: list[float] = []
+    for C in STRENGTHS:
+        held_out = np.zeros((len(X), given.n_classes))
+        for place, (train, (_, test)) in enumerate(zip(trains, given.folds, strict=True)):
+            W = fit_logistic(X[train], given.targets[train], C, weights[place], given.weights[train])
+            held_out[test] = predict_logistic(X[test], W)
+            weights[place] = W
+        right.append(given.accuracy(held_out))
+        if _is_past(right, len(X)):
+            break
     best = int(np.argmax(right))
     return float(STRENGTHS[best]), right[best]
 
 
+def _is_past(right: list[float], n_rows: int) -> bool:
+    """Whether the last two are worse than the best by more than chance would do."""
+    best = max(right)
+    return len(right) > 2 and max(right[-2:]) < best - np.sqrt(best * (1 - best) / n_rows)
+
+
 def hear_linear(X: Array, given: Given, C: float) -> Heard:
     """Fit on all rows, and on all but each fold."""
+    X = X.astype(np.float32)
     everyone = np.flatnonzero(given.known)
     W = fit_logistic(X[everyone], given.targets[everyone], C, None, given.weights[everyone])
     held_out = np.zeros((len(X), given.n_classes))
@@ -193,14 +205,14 @@ def hear_forest(X: Array, given: Given) -> Heard:
 
 def _tune_leaf(X: Array, given: Given) -> int:
     def right(leaf: int) -> float:
-        forest = Forest(_grow(X, given.codes, given.weights, leaf, given.seed), given.n_classes)
+        forest = Forest(_grow(X, given.codes, given.weights, leaf, given.seed, FEW_TREES), given.n_classes)
         return given.accuracy(_out_of_bag(forest))
 
     return max(LEAVES, key=right)
 
 
-def _grow(X: Array, codes: Rows, weights: Array, leaf: int, seed: int) -> RandomForestClassifier:
-    forest = RandomForestClassifier(TREES, min_samples_leaf=leaf, oob_score=_no_score, random_state=seed)
+def _grow(X: Array, codes: Rows, weights: Array, leaf: int, seed: int, trees: int = TREES) -> RandomForestClassifier:
+    forest = RandomForestClassifier(trees, min_samples_leaf=leaf, oob_score=_no_score, random_state=seed)
     return forest.fit(X, codes, sample_weight=weights)
 
 
@@ -219,5 +231,3 @@ def _landmarks(X: Array, seed: int) -> Array:
     if len(X) <= LANDMARKS:
         return X
     return X[np.sort(np.random.default_rng(seed).permutation(len(X))[:LANDMARKS])]
-
-
