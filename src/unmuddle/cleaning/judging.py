@@ -28,8 +28,8 @@ from unmuddle.estimators.scaling import Scaling
 WORTH = 0.5
 """Standard errors by which another view must be better to be preferred."""
 
-LEVEL = 0.9
-"""Of the interval of the noise rate."""
+LEVEL, CAUTION = 0.9, 0.1
+"""Of the interval of the noise rate; what a label counts there, for predictions of different rows share their errors."""
 
 
 class Trial(NamedTuple):
@@ -124,9 +124,10 @@ def judge_labels(P: Array, codes: Rows, evidence: Evidence, fdr: float) -> Verdi
 def rate_of_noise(P: Array, codes: Rows, evidence: Evidence) -> Rate:
     """Share of wrong labels; the interval counts both the spread over powers and that of the labels."""
     means, variances = evidence.noise_rates(P, codes)
-    weights, n = evidence.weights, int((codes >= 0).sum())
-    mean = float(weights @ means)
-    variance = weights @ (means - mean) ** 2 + weights @ variances + mean * (1 - mean) / n
+    mean, n = float(evidence.weights @ means), int((codes >= 0).sum())
+    cautious = evidence.weights**CAUTION
+    cautious /= cautious.sum()
+    variance = cautious @ (means - mean) ** 2 + cautious @ variances + mean * (1 - mean) / n
     reach = float(norm.ppf(0.5 + LEVEL / 2) * np.sqrt(variance))
     return Rate(mean, max(0.0, mean - reach), min(1.0, mean + reach))
 
