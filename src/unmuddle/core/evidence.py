@@ -12,11 +12,11 @@ nothing, a prior of a few labels says that held-out errors are wrong labels.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
+from scipy.special import logsumexp, xlog1py, xlogy
 
 from unmuddle.core.prox import Array
 
@@ -34,6 +34,7 @@ LEAST = 1e-3
 """Least probability of a class before it is sharpened: no model is that sure."""
 
 SMALLEST = 1e-12
+"""Least likelihood of a label: what no class explains is not divided by zero."""
 
 
 class Transition(NamedTuple):
@@ -41,6 +42,43 @@ class Transition(NamedTuple):
 
     matrix: Array
     log_posterior: float
+
+
+class Errors(NamedTuple):
+    """How labels go wrong: the rate of all classes, that of each, and to which of the others its errors go."""
+
+    rate: float
+    rates: Array
+    ways: Array
+
+    @classmethod
+    def at(cls, rate: float, n_classes: int) -> Self:
+        """All classes alike, all ways alike."""
+        others = 1.0 - np.eye(n_classes)
+        return cls(rate, np.full(n_classes, rate), others / max(n_classes - 1, 1))
+
+    @classmethod
+    def seen(cls, numbers: Array, error: float) -> Self:
+        """From ``numbers[i, j]`` labels j of class i, and the made-up ones."""
+        others = 1.0 - np.eye(len(numbers))
+        right, wrong = numbers.diagonal(), (numbers * others).sum(axis=1)
+        rate = (wrong.sum() + PRIOR_LABELS * error) / (numbers.sum() + PRIOR_LABELS)
+        rates = (wrong + CLASS_LABELS * rate) / (wrong + right + CLASS_LABELS)
+        ways = (numbers + _spread(len(numbers))) * others
+        return cls(float(rate), rates, ways / np.maximum(ways.sum(axis=1, keepdims=True), SMALLEST))
+
+    @property
+    def matrix(self) -> Array:
+        """Chances of all labels for each class."""
+        chances: Array = self.rates[:, None] * self.ways + np.diag(1.0 - self.rates)
+        return chances
+
+    def log_prior(self, error: float) -> float:
+        """What the made-up labels say of this."""
+        of_classes = np.sum(_log_likelihood(self.rates, self.rate) - _log_likelihood(self.rate, self.rate))
+        of_ways = np.log(self.ways[~np.eye(len(self.ways), dtype=bool)]).sum()
+        of_rate = _log_likelihood(self.rate, error)
+        return float(PRIOR_LABELS * of_rate + CLASS_LABELS * of_classes + _spread(len(self.ways)) * of_ways)
 
 
 @dataclass(frozen=True)
@@ -91,7 +129,8 @@ class Evidence:
 
 def weigh(P: Array, given: NDArray[np.intp], held_out_error: float, weights: Array | None = None) -> Evidence:
     """Weigh the powers by the given labels; rows with label -1, or of weight 0, say nothing."""
-    known = given >= 0
+    order = np.argsort(given, kind="stable")
+    known = order[given[order] >= 0]
     logs, labels = np.log(on_simplex(P[known])), given[known]
     counts = np.ones(len(labels)) if weights is None else weights[known]
     found = [_fit_transition(_power(logs, power), labels, held_out_error, counts) for power in POWERS]
@@ -116,37 +155,36 @@ def discover(chances: Array, rate: float) -> NDArray[np.bool_]:
 
 
 def _fit_transition(P: Array, given: NDArray[np.intp], error: float, counts: Array) -> Transition:
-    """The likeliest matrix: for each class a rate of errors, and where they go, each with its prior."""
+    """The likeliest matrix by EM, for rows in the order of their labels."""
     n_classes = P.shape[1]
-    error = float(np.clip(error, 1.0 / len(P), 1.0 - 1.0 / n_classes))
-    spread = PRIOR_ERRORS / max(n_classes - 1, 1)
-    T = np.full((n_classes, n_classes), error / max(n_classes - 1, 1))
-    np.fill_diagonal(T, 1.0 - error)
-    labels = np.eye(n_classes)[given] * counts[:, None]
+    error = float(np.clip(error, 1.0 / max(len(P), 1), 1.0 - 1.0 / n_classes))
+    ends = np.searchsorted(given, np.arange(1, n_classes))
+    groups = list(zip(np.split(P, ends), np.split(counts, ends), strict=True))
+    errors = Errors.at(error, n_classes)
     for _ in range(STEPS):
-        q, _ = _posterior(P, T, given)
-        N = q.T @ labels
-        right = N.diagonal().copy()
-        np.fill_diagonal(N, 0.0)
-        wrong = N.sum(axis=1)
-        rate = (wrong.sum() + PRIOR_LABELS * error) / (wrong.sum() + right.sum() + PRIOR_LABELS)
-        rates = (wrong + CLASS_LABELS * rate) / (wrong + right + CLASS_LABELS)
-        ways = (N + spread) * (1 - np.eye(n_classes))
-        ways /= ways.sum(axis=1, keepdims=True)
-        T = rates[:, None] * ways + np.diag(1.0 - rates)
-    _, likelihood = _posterior(P, T, given)
-    off = ~np.eye(n_classes, dtype=bool)
-    log_prior = (
-        PRIOR_LABELS * _log_likelihood(rate, error)
-        + CLASS_LABELS * np.sum(_log_likelihood(rates, rate) - _log_likelihood(rate, rate))
-        + spread * np.log(ways[off]).sum()
-    )
-    return Transition(T, float(counts @ np.log(likelihood) + log_prior))
+        matrix = errors.matrix
+        numbers = [_true_classes(chances, *group) for chances, group in zip(matrix.T, groups, strict=True)]
+        errors = Errors.seen(np.column_stack(numbers), error)
+    _, likelihood = _posterior(P, errors.matrix, given)
+    return Transition(errors.matrix, float(counts @ np.log(likelihood) + errors.log_prior(error)))
 
 
-def _log_likelihood(rate: Array | float, seen: float) -> Array | float:
+def _spread(n_classes: int) -> float:
+    """Made-up errors for each pair of classes."""
+    return PRIOR_ERRORS / max(n_classes - 1, 1)
+
+
+def _true_classes(chances: Array, P: Array, counts: Array) -> Array:
+    """Expected numbers of true classes among rows of one label, which they get with these chances."""
+    likelihood = np.maximum(P @ chances, SMALLEST)
+    numbers: Array = chances * ((counts / likelihood) @ P)
+    return numbers
+
+
+def _log_likelihood(rate: Array | float, seen: float) -> Array:
     """Of a rate, for each label of which a share ``seen`` is wrong."""
-    return seen * np.log(rate) + (1.0 - seen) * np.log1p(-rate)
+    found: Array = xlogy(seen, rate) + xlog1py(1.0 - seen, np.negative(rate))
+    return found
 
 
 def _posterior(P: Array, T: Array, given: NDArray[np.intp]) -> tuple[Array, Array]:
