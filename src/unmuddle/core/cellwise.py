@@ -30,6 +30,9 @@ FAR = 3.5
 ROUNDS, NEW_ROUNDS, PRIOR_ROUNDS = 5, 3, 20
 """How often cells are judged and the model fitted again; the same for new rows; steps of EM for the priors."""
 
+STILL = 1e-5
+"""A covariance that moves by less, while the same cells are wrong, is fitted; columns have variances near 1."""
+
 FREEDOM = 5.0
 """Degrees of freedom of the t distribution of what a row leaves of its cells: real residuals have tails."""
 
@@ -48,8 +51,11 @@ SETTLED = 1e-7
 RIDGE = 1e-6
 """Added to the covariance, so that constant columns can be inverted."""
 
-GRID, NARROWEST, TINY = 512, 0.05, 1e-12
-"""Points of a column's density, its least bandwidth in scaled units, its least value."""
+GRID, NARROWEST = 512, 0.05
+"""Points of a column's density, its least bandwidth in scaled units."""
+
+TINY = 1e-12
+"""Least precision of a cell given the others of its row."""
 
 BATCH = 1_000_000
 """Numbers in a work array for rows that are filled in together: about what a cache holds."""
@@ -77,25 +83,32 @@ class Judged(NamedTuple):
 
 @dataclass(frozen=True)
 class Densities:
-    """A smooth density for each column, on a grid."""
+    """A smooth density for each column, on a grid; one cell more than were seen may be anywhere.
+
+    That one has a Cauchy distribution: else a gross cell outside of what was seen would be explained by no column.
+    """
 
     lowest: Array
     steps: Array
     values: Array
+    counts: Array
+    """Number of cells seen."""
 
     @classmethod
     def of(cls, X: Array, present: Mask) -> Self:
         """Kernel estimates with Silverman's bandwidth."""
         columns = [_smooth(X[present[:, j], j]) for j in range(X.shape[1])]
         lowest, steps, values = zip(*columns, strict=True)
-        return cls(np.array(lowest), np.array(steps), np.array(values))
+        return cls(np.array(lowest), np.array(steps), np.array(values), present.sum(axis=0))
 
     def log(self, X: Array) -> Array:
         """Log density of every cell in its column."""
         found = np.empty_like(X)
         for j, (low, step, values) in enumerate(zip(self.lowest, self.steps, self.values, strict=True)):
             found[:, j] = np.interp((X[:, j] - low) / step, np.arange(GRID), values, left=0.0, right=0.0)
-        return np.log(found + TINY)
+        anywhere = FAR / np.pi / (FAR**2 + X**2)
+        logs: Array = np.log((self.counts * found + anywhere) / (self.counts + 1))
+        return logs
 
 
 @dataclass(frozen=True)
@@ -141,9 +154,12 @@ def fit_cells(X: Array, rounds: int = ROUNDS) -> tuple[CellModel, Judged]:
         evidence -= shift
         chances = _learn_chances(evidence, present, far, chances)
         log_odds = np.where(present, evidence + logit(np.where(far, *chances)), -np.inf)
+        before = wrong, covariance
         wrong = log_odds > 0
         mean = filled.rows.mean(axis=0)
         covariance = _covariance(filled.rows - mean, filled.covariance)
+        if np.array_equal(wrong, before[0]) and np.allclose(covariance, before[1], rtol=0.0, atol=STILL):
+            break
     precision = linalg.inv(covariance, check_finite=False)
     filled = fill(values, present & ~wrong, mean, precision)
     model = CellModel(mean, covariance, precision, densities, shift, *chances)
