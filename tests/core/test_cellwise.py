@@ -187,6 +187,26 @@ def test_a_column_without_any_cell_leaves_the_others_as_they_were():
     assert np.allclose(judged.rows[:, :D], alone.rows, atol=0.05)
     assert np.allclose(model.covariance[:D, :D], expected.covariance, atol=0.02)
     assert np.all(judged.rows[:, D] == judged.rows[0, D])
+    assert model.covariance[D, D] == pytest.approx(1.0, abs=0.1)
+
+
+def test_variances_count_what_is_not_known_of_missing_cells():
+    """Columns that say nothing of each other: filled in with means alone, they would lose two fifths of it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 4))
+    model, _ = fit_cells(np.where(rng.random(X.shape) < 0.4, np.nan, X))
+    assert np.allclose(model.covariance, np.eye(4), atol=0.1)
+
+
+def test_the_many_equal_cells_of_a_spiked_column_are_not_wrong():
+    """The column explains each of them far better than its row does, for that is what a spike is."""
+    X = np.column_stack([correlated(), np.where(np.random.default_rng(7).random(N) < 0.2, 2.0, 0.0)])
+    model, judged = fit_cells(X)
+    assert not judged.wrong[X[:, D] == 0, D].any()
+    again = model.judge(X)
+    assert not again.wrong[X[:, D] == 0, D].any()
+    assert model.shift[D] > 0.5
+    assert np.median(np.abs(again.log_odds - judged.log_odds)[:, D]) < 0.1
 
 
 @pytest.mark.parametrize(

@@ -210,12 +210,12 @@ def _split(X: Array) -> tuple[Mask, Array]:
 
 
 def _start(X: Array, observed: Mask) -> tuple[Array, Array]:
-    """Moments of the observed cells, cells set aside counted as means; a column without any is left as it is."""
+    """Moments of the observed cells, cells set aside counted as means; a column without any has variance 1."""
     counts = observed.sum(axis=0)
     mean = np.where(observed, X, 0.0).sum(axis=0) / np.maximum(counts, 1)
     centred = np.where(observed, X - mean, 0.0)
     stretch = np.sqrt(len(X) / np.where(counts > 0, counts, len(X)))
-    return mean, _covariance(centred, 0.0) * np.outer(stretch, stretch)
+    return mean, _covariance(centred, 0.0) * np.outer(stretch, stretch) + np.diag(counts == 0)
 
 
 def _covariance(centred: Array, missing: Array | float) -> Array:
