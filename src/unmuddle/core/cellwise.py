@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 from scipy.ndimage import gaussian_filter1d
-from scipy.special import expit, gammaln, logit
+from scipy.special import gammaln, logit
 
 from unmuddle.core.prox import Array
 
@@ -27,8 +27,11 @@ Mask = NDArray[np.bool_]
 FAR = 3.5
 """Robust deviations beyond which a cell is set aside at first, and has a prior of its own."""
 
-ROUNDS, NEW_ROUNDS, PRIOR_ROUNDS = 5, 3, 20
+ROUNDS, NEW_ROUNDS, PRIOR_ROUNDS = 10, 3, 20
 """How often cells are judged and the model fitted again; the same for new rows; steps of EM for the priors."""
+
+STILL = 1e-5
+"""A covariance that moves by less, while the same cells are wrong, is fitted; columns have variances near 1."""
 
 FREEDOM = 5.0
 """Degrees of freedom of the t distribution of what a row leaves of its cells: real residuals have tails."""
@@ -36,17 +39,26 @@ FREEDOM = 5.0
 START = (0.5, 0.05)
 """Chances that a far cell and any other are wrong, before the data are seen."""
 
-LEAST, MOST_NEAR, MOST_FAR = 1e-3, 0.4, 0.99
-"""Bounds of these chances: more than two cells in five cannot be told from the column itself."""
+BOUNDS = (0.01, 0.99), (1e-3, 0.4)
+"""Least and most of these chances: more than two cells in five cannot be told from the column itself."""
+
+MADE_UP = (1.0, 1.0), (1.0, 19.0)
+"""Made-up cells, wrong and right, among far cells and among the others."""
+
+SETTLED = 1e-7
+"""A chance that moves by less than this share of itself is found."""
 
 RIDGE = 1e-6
 """Added to the covariance, so that constant columns can be inverted."""
 
-GRID, NARROWEST, TINY = 512, 0.05, 1e-12
-"""Points of a column's density, its least bandwidth in scaled units, its least value."""
+GRID, NARROWEST = 512, 0.05
+"""Points of a column's density, its least bandwidth in scaled units."""
 
-BATCH = 4_000_000
-"""Numbers in the work arrays for rows that are filled in together."""
+TINY = 1e-12
+"""Least precision of a cell given the others of its row."""
+
+BATCH = 1_000_000
+"""Numbers in a work array for rows that are filled in together: about what a cache holds."""
 
 
 class Filled(NamedTuple):
@@ -71,25 +83,32 @@ class Judged(NamedTuple):
 
 @dataclass(frozen=True)
 class Densities:
-    """A smooth density for each column, on a grid."""
+    """A smooth density for each column, on a grid; one cell more than were seen may be anywhere.
+
+    That one has a Cauchy distribution: else a gross cell outside of what was seen would be explained by no column.
+    """
 
     lowest: Array
     steps: Array
     values: Array
+    counts: Array
+    """Number of cells seen."""
 
     @classmethod
     def of(cls, X: Array, present: Mask) -> Self:
         """Kernel estimates with Silverman's bandwidth."""
         columns = [_smooth(X[present[:, j], j]) for j in range(X.shape[1])]
         lowest, steps, values = zip(*columns, strict=True)
-        return cls(np.array(lowest), np.array(steps), np.array(values))
+        return cls(np.array(lowest), np.array(steps), np.array(values), present.sum(axis=0))
 
     def log(self, X: Array) -> Array:
         """Log density of every cell in its column."""
         found = np.empty_like(X)
         for j, (low, step, values) in enumerate(zip(self.lowest, self.steps, self.values, strict=True)):
             found[:, j] = np.interp((X[:, j] - low) / step, np.arange(GRID), values, left=0.0, right=0.0)
-        return np.log(found + TINY)
+        anywhere = FAR / np.pi / (FAR**2 + X**2)
+        logs: Array = np.log((self.counts * found + anywhere) / (self.counts + 1))
+        return logs
 
 
 @dataclass(frozen=True)
@@ -135,9 +154,12 @@ def fit_cells(X: Array, rounds: int = ROUNDS) -> tuple[CellModel, Judged]:
         evidence -= shift
         chances = _learn_chances(evidence, present, far, chances)
         log_odds = np.where(present, evidence + logit(np.where(far, *chances)), -np.inf)
+        before = wrong, covariance
         wrong = log_odds > 0
         mean = filled.rows.mean(axis=0)
         covariance = _covariance(filled.rows - mean, filled.covariance)
+        if np.array_equal(wrong, before[0]) and np.allclose(covariance, before[1], rtol=0.0, atol=STILL):
+            break
     precision = linalg.inv(covariance, check_finite=False)
     filled = fill(values, present & ~wrong, mean, precision)
     model = CellModel(mean, covariance, precision, densities, shift, *chances)
@@ -147,23 +169,19 @@ def fit_cells(X: Array, rounds: int = ROUNDS) -> tuple[CellModel, Judged]:
 def fill(X: Array, observed: Mask, mean: Array, precision: Array) -> Filled:
     """Every row completed from its observed cells, every cell compared with the other observed ones of its row."""
     deviations = np.where(observed, X - mean, 0.0)
+    pull = deviations @ precision
     own = np.tile(np.diag(precision), (len(X), 1))
     masked = np.zeros_like(deviations)
     covariance = np.zeros(precision.size)
     for rows, places, real in _alike(observed):
-        pairs = real[:, :, None] & real[:, None, :]
-        block = np.where(pairs, precision[places[:, :, None], places[:, None, :]], np.eye(places.shape[1]))
-        inverse = np.linalg.inv(block)
-        cross = precision[places] * real[:, :, None]
-        weights = inverse @ cross
-        row, place = np.nonzero(real)
-        at = rows[row], places[row, place]
-        completed = -np.einsum("bmd,bd->bm", weights, deviations[rows])
-        deviations[at] = completed[row, place]
-        own[rows] -= np.einsum("bmd,bmd->bd", cross, weights)
-        masked[at] = inverse[row, place, place]
-        flat = (places[:, :, None] * len(precision) + places[:, None, :])[pairs]
-        covariance += np.bincount(flat, inverse[pairs], precision.size)
+        inverse = _inverse_blocks(precision, places, real)
+        cross = precision[places]
+        own[rows] -= np.einsum("bmd,bmd->bd", cross, inverse @ cross)
+        at = np.repeat(rows, real.sum(axis=1)), places[real]
+        deviations[at] = -np.einsum("bmk,bk->bm", inverse, pull[rows[:, None], places])[real]
+        masked[at] = np.einsum("bmm->bm", inverse)[real]
+        flat = places[:, :, None] * len(precision) + places[:, None, :]
+        covariance += np.bincount(flat.ravel(), inverse.ravel(), precision.size)
     variances = np.where(observed, 1.0 / np.maximum(own, TINY), masked)
     residuals = np.where(observed, (deviations @ precision) * variances, X - mean - deviations)
     return Filled(mean + deviations, residuals, variances, covariance.reshape(precision.shape))
@@ -179,18 +197,25 @@ def shrinkage(X: Array) -> float:
     return float(min(1.0, max(0.0, error / spread))) if spread > 0 else 1.0
 
 
+def _inverse_blocks(precision: Array, places: NDArray[np.intp], real: Mask) -> Array:
+    """For each row the inverse of the block of its places; zero where a place is padding."""
+    pairs = real[:, :, None] & real[:, None, :]
+    blocks = np.where(pairs, precision[places[:, :, None], places[:, None, :]], np.eye(places.shape[1]))
+    return np.where(pairs, np.linalg.inv(blocks), 0.0)
+
+
 def _split(X: Array) -> tuple[Mask, Array]:
     present = ~np.isnan(X)
     return present, np.where(present, X, 0.0)
 
 
 def _start(X: Array, observed: Mask) -> tuple[Array, Array]:
-    """Moments of the observed cells, cells set aside counted as means."""
-    counts = np.maximum(observed.sum(axis=0), 1)
-    mean = np.where(observed, X, 0.0).sum(axis=0) / counts
+    """Moments of the observed cells, cells set aside counted as means; a column without any has variance 1."""
+    counts = observed.sum(axis=0)
+    mean = np.where(observed, X, 0.0).sum(axis=0) / np.maximum(counts, 1)
     centred = np.where(observed, X - mean, 0.0)
-    shrunk = _covariance(centred, 0.0)
-    return mean, shrunk * np.sqrt(np.outer(len(X) / counts, len(X) / counts))
+    stretch = np.sqrt(len(X) / np.where(counts > 0, counts, len(X)))
+    return mean, _covariance(centred, 0.0) * np.outer(stretch, stretch) + np.diag(counts == 0)
 
 
 def _covariance(centred: Array, missing: Array | float) -> Array:
@@ -213,21 +238,27 @@ def _log_t(filled: Filled) -> Array:
 def _medians(evidence: Array, present: Mask) -> Array:
     if present.all():
         return np.median(evidence, axis=0)
-    return np.array([np.median(column[known]) if known.any() else 0.0 for column, known in zip(evidence.T, present.T)])
+    return np.array(
+        [np.median(column[known]) if known.any() else 0.0 for column, known in zip(evidence.T, present.T, strict=True)]
+    )
 
 
 def _learn_chances(evidence: Array, present: Mask, far: Mask, chances: tuple[float, float]) -> tuple[float, float]:
-    """Shares of wrong cells among far and near ones, by EM, with a few made-up cells for each."""
+    """Shares of wrong cells among far and near ones, with a few made-up cells for each."""
     groups = evidence[far], evidence[present & ~far]
-    most, bounds = (MOST_FAR, MOST_NEAR), ((1, 1), (1, 19))
-    found = []
-    for cells, chance, top, (wrong, right) in zip(groups, chances, most, bounds, strict=True):
-        share = chance
-        for _ in range(PRIOR_ROUNDS):
-            total = expit(cells + logit(share)).sum() + wrong
-            share = float(np.clip(total / (len(cells) + wrong + right), LEAST if top == MOST_NEAR else 0.01, top))
-        found.append(share)
-    return found[0], found[1]
+    found_far, found_near = map(_learn_chance, groups, chances, MADE_UP, BOUNDS)
+    return found_far, found_near
+
+
+def _learn_chance(evidence: Array, chance: float, made_up: tuple[float, float], bounds: tuple[float, float]) -> float:
+    """By EM; a cell is right with odds ``exp(-evidence)`` where half the cells are wrong."""
+    right, cells = np.exp(-evidence), len(evidence) + sum(made_up)
+    for _ in range(PRIOR_ROUNDS):
+        wrong = made_up[0] + np.sum(1.0 / (1.0 + right * (1.0 / chance - 1.0)))
+        before, chance = chance, float(np.clip(wrong / cells, *bounds))
+        if abs(chance - before) <= SETTLED * chance:
+            break
+    return chance
 
 
 def _alike(observed: Mask) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], Mask]]:

@@ -2,7 +2,9 @@
 
 Predictions P of models fitted to noisy labels are less sure than the truth would let them be. So the clean posterior is
 taken as P^t, normalised, and a given label g has the chance sum_y P^t(y | x) T[y, g]. For each power t on a grid, T is
-found by EM; the likelihood of the given labels then weighs the powers.
+found by EM; the likelihood of the given labels then weighs the powers. Errors may be spread evenly over the other
+classes, or go where they go: that fits better anyway, classes that overlap most of all, so it is believed only if it fits
+much better.
 
 Wrong labels and overlapping classes explain the same labels equally well where all rows are equally uncertain. What
 tells them apart is whether rows that are easy to predict are mislabelled as often as others. Where even that says
@@ -12,20 +14,23 @@ nothing, a prior of a few labels says that held-out errors are wrong labels.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
+from scipy.special import logsumexp, xlog1py, xlogy
 
 from unmuddle.core.prox import Array
 
 POWERS = np.geomspace(0.7, 24.0, 14)
 """Powers that are weighed."""
 
-PRIOR_LABELS, CLASS_LABELS, PRIOR_ERRORS = 20.0, 100.0, 2.0
+PRIOR_LABELS, CLASS_LABELS, PRIOR_ERRORS = 20.0, 1000.0, 2.0
 """Made-up labels in all, wrong at the rate of held-out errors; of each class, wrong at the rate of all classes, for
 classes that overlap would else seem mislabelled; made-up errors of each class, spread over the others."""
+
+COST = 0.25
+"""What a free way of errors costs, in units of Schwarz's criterion; less than 1, for the ways are shrunk already."""
 
 STEPS = 25
 """Steps of EM for each power."""
@@ -34,6 +39,7 @@ LEAST = 1e-3
 """Least probability of a class before it is sharpened: no model is that sure."""
 
 SMALLEST = 1e-12
+"""Least likelihood of a label: what no class explains is not divided by zero."""
 
 
 class Transition(NamedTuple):
@@ -43,17 +49,53 @@ class Transition(NamedTuple):
     log_posterior: float
 
 
+class Errors(NamedTuple):
+    """How labels go wrong: the rate of all classes, that of each, and to which of the others its errors go."""
+
+    rate: float
+    rates: Array
+    ways: Array
+
+    @classmethod
+    def at(cls, rate: float, n_classes: int) -> Self:
+        """All classes alike, all ways alike."""
+        others = 1.0 - np.eye(n_classes)
+        return cls(rate, np.full(n_classes, rate), others / max(n_classes - 1, 1))
+
+    @classmethod
+    def seen(cls, numbers: Array, error: float, evenly: bool) -> Self:
+        """From ``numbers[i, j]`` labels j of class i, and the made-up ones; with all ways alike if ``evenly``."""
+        others = 1.0 - np.eye(len(numbers))
+        right, wrong = numbers.diagonal(), (numbers * others).sum(axis=1)
+        rate = (wrong.sum() + PRIOR_LABELS * error) / (numbers.sum() + PRIOR_LABELS)
+        rates = (wrong + CLASS_LABELS * rate) / (wrong + right + CLASS_LABELS)
+        ways = others if evenly else (numbers + _spread(len(numbers))) * others
+        return cls(float(rate), rates, ways / np.maximum(ways.sum(axis=1, keepdims=True), SMALLEST))
+
+    @property
+    def matrix(self) -> Array:
+        """Chances of all labels for each class."""
+        chances: Array = self.rates[:, None] * self.ways + np.diag(1.0 - self.rates)
+        return chances
+
+    def log_prior(self, error: float) -> float:
+        """What the made-up labels say of the rates."""
+        of_classes = np.sum(_log_likelihood(self.rates, self.rate) - _log_likelihood(self.rate, self.rate))
+        return float(PRIOR_LABELS * _log_likelihood(self.rate, error) + CLASS_LABELS * of_classes)
+
+
 @dataclass(frozen=True)
 class Evidence:
-    """What the given labels say: a weight for each power, with a transition matrix for each."""
+    """What the given labels say: explanations, each a power and a transition matrix, and their weights."""
 
     weights: Array
+    powers: Array
     transitions: Array
 
     @property
     def power(self) -> float:
         """Mean power."""
-        return float(self.weights @ POWERS)
+        return float(self.weights @ self.powers)
 
     @property
     def transition(self) -> Array:
@@ -65,7 +107,8 @@ class Evidence:
         """Predictions as estimates of the clean posterior."""
         logs = np.log(on_simplex(P))
         sharpened: Array = sum(
-            (weight * _power(logs, power) for weight, power in zip(self.weights, POWERS, strict=True)), np.zeros_like(P)
+            (weight * _power(logs, power) for weight, power in zip(self.weights, self.powers, strict=True)),
+            np.zeros_like(P),
         )
         return sharpened
 
@@ -73,15 +116,15 @@ class Evidence:
         """Chances of the true class of every row, given its label too; -1 is no label."""
         logs = np.log(on_simplex(P))
         total = np.zeros_like(logs)
-        for weight, power, T in zip(self.weights, POWERS, self.transitions, strict=True):
+        for weight, power, T in zip(self.weights, self.powers, self.transitions, strict=True):
             total += weight * _posterior(_power(logs, power), T, given)[0]
         return total
 
     def noise_rates(self, P: Array, given: NDArray[np.intp]) -> tuple[Array, Array]:
-        """For each power, the expected share of wrong labels and the variance of that share."""
+        """For each explanation, the expected share of wrong labels and the variance of that share."""
         logs, known = np.log(on_simplex(P)), np.flatnonzero(given >= 0)
         means, variances = [], []
-        for power, T in zip(POWERS, self.transitions, strict=True):
+        for power, T in zip(self.powers, self.transitions, strict=True):
             q, _ = _posterior(_power(logs, power), T, given)
             wrong = 1.0 - q[known, given[known]]
             means.append(wrong.mean())
@@ -90,13 +133,17 @@ class Evidence:
 
 
 def weigh(P: Array, given: NDArray[np.intp], held_out_error: float, weights: Array | None = None) -> Evidence:
-    """Weigh the powers by the given labels; rows with label -1, or of weight 0, say nothing."""
-    known = given >= 0
+    """Weigh explanations by the given labels; rows with label -1, or of weight 0, say nothing."""
+    order = np.argsort(given, kind="stable")
+    known = order[given[order] >= 0]
     logs, labels = np.log(on_simplex(P[known])), given[known]
     counts = np.ones(len(labels)) if weights is None else weights[known]
-    found = [_fit_transition(_power(logs, power), labels, held_out_error, counts) for power in POWERS]
+    sharpened = [_power(logs, power) for power in POWERS]
+    kinds = (True, False) if P.shape[1] > 2 else (True,)
+    found = [_fit_transition(each, labels, held_out_error, counts, evenly) for evenly in kinds for each in sharpened]
     scores = np.array([each.log_posterior for each in found])
-    return Evidence(np.exp(scores - logsumexp(scores)), np.array([each.matrix for each in found]))
+    weights_found = np.exp(scores - logsumexp(scores))
+    return Evidence(weights_found, np.tile(POWERS, len(kinds)), np.array([each.matrix for each in found]))
 
 
 def on_simplex(scores: Array) -> Array:
@@ -115,38 +162,38 @@ def discover(chances: Array, rate: float) -> NDArray[np.bool_]:
     return flags
 
 
-def _fit_transition(P: Array, given: NDArray[np.intp], error: float, counts: Array) -> Transition:
-    """The likeliest matrix: for each class a rate of errors, and where they go, each with its prior."""
+def _fit_transition(P: Array, given: NDArray[np.intp], error: float, counts: Array, evenly: bool) -> Transition:
+    """The likeliest matrix by EM, for rows in the order of their labels."""
     n_classes = P.shape[1]
-    error = float(np.clip(error, 1.0 / len(P), 1.0 - 1.0 / n_classes))
-    spread = PRIOR_ERRORS / max(n_classes - 1, 1)
-    T = np.full((n_classes, n_classes), error / max(n_classes - 1, 1))
-    np.fill_diagonal(T, 1.0 - error)
-    labels = np.eye(n_classes)[given] * counts[:, None]
+    error = float(np.clip(error, 1.0 / max(counts.sum(), 1.0), 1.0 - 1.0 / n_classes))
+    ends = np.searchsorted(given, np.arange(1, n_classes))
+    groups = list(zip(np.split(P, ends), np.split(counts, ends), strict=True))
+    errors = Errors.at(error, n_classes)
     for _ in range(STEPS):
-        q, _ = _posterior(P, T, given)
-        N = q.T @ labels
-        right = N.diagonal().copy()
-        np.fill_diagonal(N, 0.0)
-        wrong = N.sum(axis=1)
-        rate = (wrong.sum() + PRIOR_LABELS * error) / (wrong.sum() + right.sum() + PRIOR_LABELS)
-        rates = (wrong + CLASS_LABELS * rate) / (wrong + right + CLASS_LABELS)
-        ways = (N + spread) * (1 - np.eye(n_classes))
-        ways /= ways.sum(axis=1, keepdims=True)
-        T = rates[:, None] * ways + np.diag(1.0 - rates)
-    _, likelihood = _posterior(P, T, given)
-    off = ~np.eye(n_classes, dtype=bool)
-    log_prior = (
-        PRIOR_LABELS * _log_likelihood(rate, error)
-        + CLASS_LABELS * np.sum(_log_likelihood(rates, rate) - _log_likelihood(rate, rate))
-        + spread * np.log(ways[off]).sum()
-    )
-    return Transition(T, float(counts @ np.log(likelihood) + log_prior))
+        matrix = errors.matrix
+        numbers = [_true_classes(chances, *group) for chances, group in zip(matrix.T, groups, strict=True)]
+        errors = Errors.seen(np.column_stack(numbers), error, evenly)
+    _, likelihood = _posterior(P, errors.matrix, given)
+    cost = 0.0 if evenly else COST * n_classes * (n_classes - 2) * np.log(max(counts.sum(), 1.0)) / 2
+    return Transition(errors.matrix, float(counts @ np.log(likelihood) + errors.log_prior(error) - cost))
 
 
-def _log_likelihood(rate: Array | float, seen: float) -> Array | float:
+def _spread(n_classes: int) -> float:
+    """Made-up errors for each pair of classes."""
+    return PRIOR_ERRORS / max(n_classes - 1, 1)
+
+
+def _true_classes(chances: Array, P: Array, counts: Array) -> Array:
+    """Expected numbers of true classes among rows of one label, which they get with these chances."""
+    likelihood = np.maximum(P @ chances, SMALLEST)
+    numbers: Array = chances * ((counts / likelihood) @ P)
+    return numbers
+
+
+def _log_likelihood(rate: Array | float, seen: float) -> Array:
     """Of a rate, for each label of which a share ``seen`` is wrong."""
-    return seen * np.log(rate) + (1.0 - seen) * np.log1p(-rate)
+    found: Array = xlogy(seen, rate) + xlog1py(1.0 - seen, np.negative(rate))
+    return found
 
 
 def _posterior(P: Array, T: Array, given: NDArray[np.intp]) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""Ridge regression on a Gaussian kernel of a few landmarks, with the prediction for each row left out in closed form."""
+"""Ridge regression on a Gaussian kernel of a few landmarks; predictions for rows left out come in closed form."""
 
 from __future__ import annotations
 

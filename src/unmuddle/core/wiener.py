@@ -62,7 +62,9 @@ def noise_variance(spectrum: Array, n_rows: int) -> float:
 def noise_quantiles(shares: Array, ratio: float) -> Array:
     """Quantiles of the nonzero eigenvalues of pure noise of variance 1, with so many columns for each row."""
     gamma = min(ratio, 1.0 / ratio)
-    lowest, highest = (1 - np.sqrt(gamma)) ** 2, (1 + np.sqrt(gamma)) ** 2
-    x = np.linspace(lowest, highest, POINTS)[1:-1]
-    summed = np.cumsum(np.sqrt((highest - x) * (x - lowest)) / x)
+    angles = np.linspace(0.0, np.pi, POINTS)  # x = 1 + gamma - 2 sqrt(gamma) cos(angle): no pole at gamma = 1
+    x = 1 + gamma - 2 * np.sqrt(gamma) * np.cos(angles)
+    middles = 0.5 * (angles[1:] + angles[:-1])
+    masses = np.sin(middles) ** 2 / (1 + gamma - 2 * np.sqrt(gamma) * np.cos(middles))
+    summed = np.concatenate([[0.0], np.cumsum(masses)])
     return np.interp(shares, summed / summed[-1], x) * max(ratio, 1.0)

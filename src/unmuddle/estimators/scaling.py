@@ -25,10 +25,11 @@ class Statistics(NamedTuple):
     median: Callable[..., Any]
     max: Callable[..., Any]
     min: Callable[..., Any]
+    quantile: Callable[..., Any]
 
 
-OF_ALL = Statistics(np.mean, np.std, np.median, np.max, np.min)
-OF_SEEN = Statistics(np.nanmean, np.nanstd, np.nanmedian, np.nanmax, np.nanmin)
+OF_ALL = Statistics(np.mean, np.std, np.median, np.max, np.min, np.quantile)
+OF_SEEN = Statistics(np.nanmean, np.nanstd, np.nanmedian, np.nanmax, np.nanmin, np.nanquantile)
 
 
 @dataclass(frozen=True)
@@ -85,24 +86,26 @@ def robust_scaling(X: Array) -> Scaling:
     return _scaling(centre * size, np.where(negligible, deviation, spread) * size, X)
 
 
-INNER, INNER_TO_DEVIATION, SPIKED, LEAST_SHARE = (0.15, 0.85), 2.0729, 2.0, 4.0
-"""The inner range of a column and its width for a normal sample of deviation 1; the share of the standard deviation,
-inverse, that stands in for an empty inner range, and that a spread never falls below."""
+INNER, INNER_TO_DEVIATION = (0.15, 0.85), 2.0729
+"""The inner range of a column, and its width for a normal sample of deviation 1."""
+
+SPIKED, LEAST = 0.5, 0.25
+"""Shares of the standard deviation: what stands in for an empty inner range, and the least that a spread may be."""
 
 
 def inner_scaling(X: Array) -> Scaling:
     """Median and inner range: a seventh of the cells may be wrong on either side.
 
-    Where more than that share of a column is one value, half its standard deviation; never less than a quarter of it.
+    Where most of a column is one value and that range is empty, half the standard deviation; never less than a quarter.
     """
     X, of = _statistics(X)
     size = _largest(X, of)
     unit = X / size
     centre = of.median(unit, axis=0)
-    low, high = np.nanquantile(unit, INNER, axis=0)
+    low, high = of.quantile(unit, INNER, axis=0)
     deviation = _positive(of.std(unit, axis=0, dtype=np.float64), unit)
     spread = (high - low) / INNER_TO_DEVIATION
-    least = deviation / np.where(spread > 1e-8 * deviation, LEAST_SHARE, SPIKED)
+    least = deviation * np.where(spread > 1e-8 * deviation, LEAST, SPIKED)
     return _scaling(centre * size, np.maximum(spread, least) * size, X)
 
 

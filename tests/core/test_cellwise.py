@@ -1,0 +1,272 @@
+"""The normal model with wrong cells: dense formulas of its covariance, and cells that were planted."""
+
+import numpy as np
+import pytest
+from scipy.stats import cauchy, gaussian_kde, t
+from sklearn.covariance import ledoit_wolf_shrinkage
+
+from unmuddle.core import cellwise
+from unmuddle.core.cellwise import Densities, fill, fit_cells, shrinkage
+
+N, D = 800, 12
+
+
+def covariance_of(d, seed=0):
+    root = np.random.default_rng(seed).normal(size=(d, d + 2))
+    return root @ root.T / d + 0.1 * np.eye(d)
+
+
+def correlated(n=N, d=D, seed=0, noise=0.3):
+    """Rows of rank 2 with noise, every column of deviation 1."""
+    rng = np.random.default_rng(seed)
+    loadings = np.array([np.cos(np.arange(d)), np.sin(np.arange(d))])
+    return (rng.normal(size=(n, 2)) @ loadings + noise * rng.normal(size=(n, d))) / np.sqrt(1 + noise**2)
+
+
+def condition(S, mean, x, target, known):
+    """Mean and covariance of some cells given others, by the textbook."""
+    gain = S[np.ix_(target, known)] @ np.linalg.inv(S[np.ix_(known, known)])
+    return mean[target] + gain @ (x[known] - mean[known]), S[np.ix_(target, target)] - gain @ S[np.ix_(known, target)]
+
+
+@pytest.mark.parametrize("batch", [cellwise.BATCH, 40])
+@pytest.mark.parametrize("d", [1, 2, 7])
+def test_filled_cells_and_residuals_are_conditional_moments_of_the_covariance(d, batch, monkeypatch):
+    monkeypatch.setattr(cellwise, "BATCH", batch)
+    rng = np.random.default_rng(d)
+    S, mean, X = covariance_of(d, d), rng.normal(size=d), 2 * rng.normal(size=(30, d))
+    observed = rng.random((30, d)) < 0.6
+    observed[0], observed[1] = True, False
+    found = fill(X, observed, mean, np.linalg.inv(S))
+    total = np.zeros((d, d))
+    for i, x in enumerate(X):
+        M = np.flatnonzero(~observed[i])
+        expected, spread = condition(S, mean, x, M, np.flatnonzero(observed[i]))
+        assert np.allclose(found.rows[i, M], expected, atol=1e-9)
+        assert np.array_equal(found.rows[i, observed[i]], (mean + (x - mean))[observed[i]])
+        total[np.ix_(M, M)] += spread
+        for j in range(d):
+            others = np.array([k for k in np.flatnonzero(observed[i]) if k != j], dtype=int)
+            expected, spread = condition(S, mean, x, np.array([j]), others)
+            assert found.residuals[i, j] == pytest.approx(x[j] - expected[0], abs=1e-9)
+            assert found.variances[i, j] == pytest.approx(spread[0, 0], rel=1e-8)
+    assert np.allclose(found.covariance, total, atol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(200, 5), (30, 40), (400, 20)])
+def test_the_weight_of_the_identity_is_that_of_scikit_learn(shape):
+    X = np.random.default_rng(0).normal(size=shape) * np.linspace(1, 3, shape[1])
+    X -= X.mean(axis=0)
+    assert shrinkage(X) == pytest.approx(ledoit_wolf_shrinkage(X, assume_centered=True), rel=1e-10)
+
+
+def test_without_any_variance_the_identity_has_all_the_weight():
+    assert shrinkage(np.zeros((5, 3))) == 1.0
+
+
+def test_densities_of_columns_are_gaussian_kernel_estimates():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=500), rng.exponential(size=500), np.round(rng.normal(size=500))])
+    present = rng.random(X.shape) < 0.8
+    densities = Densities.of(X, present)
+    for j in range(3):
+        cells = X[present[:, j], j]
+        spread = min(cells.std(), np.subtract(*np.quantile(cells, [0.75, 0.25])) / 1.34)
+        width = 0.9 * spread * len(cells) ** -0.2
+        expected = gaussian_kde(cells, width / cells.std(ddof=1))
+        at = np.linspace(cells.min(), cells.max(), 100)
+        grid = np.tile(at[:, None], (1, 3))
+        assert np.allclose(np.exp(densities.log(grid)[:, j]), expected(at), atol=0.01 * expected(at).max())
+
+
+def test_densities_integrate_to_one_even_of_constant_or_empty_columns_and_under_gross_cells():
+    X = np.random.default_rng(1).normal(size=(300, 4))
+    X[:, 1], X[0, 2] = 2.0, 1e3
+    present = np.ones(X.shape, dtype=bool)
+    present[:, 3] = False
+    densities = Densities.of(X, present)
+    assert np.allclose(densities.values.sum(axis=1) * densities.steps, 1.0, atol=0.01)
+
+
+def test_a_cell_unlike_any_seen_is_as_likely_as_one_more_cell_from_anywhere():
+    X = np.random.default_rng(1).normal(size=(300, 2))
+    densities = Densities.of(X, np.ones(X.shape, dtype=bool))
+    at = np.array([[50.0, -1e6]])
+    assert np.allclose(densities.log(at), cauchy.logpdf(at, scale=cellwise.FAR) - np.log(301))
+
+
+def test_tails_of_residuals_are_those_of_students_t():
+    rng = np.random.default_rng(0)
+    residuals, variances = rng.normal(size=(5, 3)), rng.random((5, 3)) + 0.1
+    found = cellwise._log_t(cellwise.Filled(residuals, residuals, variances, np.eye(3)))
+    assert np.allclose(found, t.logpdf(residuals, 5, scale=np.sqrt(variances)))
+
+
+def test_the_shares_of_wrong_cells_are_learned_from_their_evidence():
+    """The evidence is a true log likelihood ratio of N(2, 1) to N(0, 1), so that the mixture is exact."""
+    rng = np.random.default_rng(0)
+    wrong, far = rng.random(60_000) < 0.2, np.arange(60_000) < 20_000
+    wrong[far] = rng.random(20_000) < 0.7
+    x = rng.normal(size=60_000) + 2 * wrong
+    evidence = (2 * x - 2)[:, None]
+    found = (0.5, 0.05)
+    for _ in range(5):
+        found = cellwise._learn_chances(evidence, np.ones_like(evidence, dtype=bool), far[:, None], found)
+    assert found == pytest.approx((0.7, 0.2), abs=0.015)
+
+
+def test_gross_cells_are_found_and_repaired():
+    X, rng = correlated(), np.random.default_rng(1)
+    bad = rng.random(X.shape) < 0.1
+    spoilt = np.where(bad, rng.choice([-1, 1], X.shape) * rng.uniform(6, 12, X.shape), X)
+    _, judged = fit_cells(spoilt)
+    assert judged.wrong[bad].mean() > 0.99
+    assert judged.wrong[~bad].mean() < 0.01
+    assert np.sqrt(np.mean((judged.rows - X)[bad] ** 2)) < 0.4
+
+
+def test_cells_swapped_within_their_column_stand_out_from_their_row():
+    """Their columns have exactly the cells they had: only the other cells of a row can tell."""
+    X, rng = correlated(noise=0.1), np.random.default_rng(1)
+    bad, spoilt = rng.random(X.shape) < 0.02, X.copy()
+    for j in range(D):
+        spoilt[bad[:, j], j] = np.roll(X[bad[:, j], j], 1)
+    changed = np.abs(spoilt - X) > 1.0
+    _, judged = fit_cells(spoilt)
+    ranks = judged.log_odds[~bad]
+    above = np.searchsorted(np.sort(ranks), judged.log_odds[changed]) / len(ranks)
+    assert above.mean() > 0.97
+    assert judged.wrong[~bad].mean() < 0.02
+    assert np.mean((judged.rows - X)[changed] ** 2) < 0.1 * np.mean((spoilt - X)[changed] ** 2)
+
+
+def test_clean_normal_data_have_almost_no_wrong_cell():
+    model, judged = fit_cells(correlated())
+    assert judged.wrong.mean() < 0.003
+    assert np.allclose(model.covariance, np.cov(correlated().T), atol=0.05)
+
+
+def test_missing_cells_are_recovered_better_than_by_means_and_never_called_wrong():
+    X = correlated()
+    missing = np.random.default_rng(1).random(X.shape) < 0.2
+    model, judged = fit_cells(np.where(missing, np.nan, X))
+    error = np.sqrt(np.mean((judged.rows - X)[missing] ** 2))
+    assert error < 0.5 * X[missing].std()
+    assert not judged.wrong[missing].any()
+    assert np.all(judged.log_odds[missing] == -np.inf)
+    kept = ~missing & ~judged.wrong
+    assert np.allclose(judged.rows[kept], X[kept], atol=1e-12)
+    again = model.judge(np.where(missing, np.nan, X))
+    assert np.sqrt(np.mean((again.rows - X)[missing] ** 2)) < 0.5 * X[missing].std()
+
+
+def test_the_model_judges_new_rows_by_what_it_learned():
+    model, _ = fit_cells(correlated())
+    X, rng = correlated(200, seed=5), np.random.default_rng(6)
+    bad = rng.random(X.shape) < 0.05
+    judged = model.judge(np.where(bad, 12.0, X))
+    assert judged.wrong[bad].mean() > 0.99
+    assert judged.wrong[~bad].mean() < 0.01
+    alone = model.judge(np.where(bad, 12.0, X)[:1])
+    assert np.allclose(alone.rows, judged.rows[:1], atol=1e-9)
+
+
+def test_a_row_without_any_cell_is_the_mean():
+    X = correlated()
+    X[3] = np.nan
+    model, judged = fit_cells(X)
+    assert np.allclose(judged.rows[3], model.mean, atol=1e-9)
+    assert np.allclose(model.judge(X[3:4]).rows, model.mean, atol=1e-9)
+
+
+def test_a_column_without_any_cell_leaves_the_others_as_they_were():
+    X = correlated(seed=2)
+    X[::50, 0] = 9.0
+    model, judged = fit_cells(np.column_stack([X, np.full(N, np.nan)]))
+    expected, alone = fit_cells(X)
+    assert np.allclose(judged.rows[:, :D], alone.rows, atol=0.05)
+    assert np.allclose(model.covariance[:D, :D], expected.covariance, atol=0.02)
+    assert np.all(judged.rows[:, D] == judged.rows[0, D])
+    assert model.covariance[D, D] == pytest.approx(1.0, abs=0.1)
+
+
+def test_variances_count_what_is_not_known_of_missing_cells():
+    """Columns that say nothing of each other: filled in with means alone, they would lose two fifths of it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 4))
+    model, _ = fit_cells(np.where(rng.random(X.shape) < 0.4, np.nan, X))
+    assert np.allclose(model.covariance, np.eye(4), atol=0.1)
+
+
+def test_the_many_equal_cells_of_a_spiked_column_are_not_wrong():
+    """The column explains each of them far better than its row does, for that is what a spike is."""
+    X = np.column_stack([correlated(), np.where(np.random.default_rng(7).random(N) < 0.2, 2.0, 0.0)])
+    model, judged = fit_cells(X)
+    assert not judged.wrong[X[:, D] == 0, D].any()
+    again = model.judge(X)
+    assert not again.wrong[X[:, D] == 0, D].any()
+    assert model.shift[D] > 0.5
+    assert np.median(np.abs(again.log_odds - judged.log_odds)[:, D]) < 0.1
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.column_stack([correlated(60), np.zeros(60)]),
+        np.column_stack([correlated(60), correlated(60)]),
+        correlated(60)[:, :1],
+        correlated(1),
+        np.zeros((4, 3)),
+        np.full((4, 3), np.nan),
+        correlated(20, 60),
+    ],
+    ids=["constant column", "duplicated columns", "one column", "one row", "zeros", "nothing", "wide"],
+)
+def test_odd_tables_give_finite_rows_and_keep_cells_that_are_not_wrong(X):
+    model, judged = fit_cells(X)
+    for found in (judged, model.judge(X)):
+        assert np.isfinite(found.rows).all()
+        assert np.isfinite(found.variances).all()
+        assert np.all(found.variances > 0)
+        kept = ~np.isnan(X) & ~found.wrong
+        assert np.allclose(found.rows[kept], X[kept], atol=1e-9)
+
+
+def test_stopping_early_changes_next_to_nothing(monkeypatch):
+    """Against all rounds that are allowed; fewer than these are needed."""
+    X = correlated()
+    fills = []
+    monkeypatch.setattr(cellwise, "fill", lambda *inputs: fills.append(0) or fill(*inputs))
+    model, _ = fit_cells(X, rounds=40)
+    assert len(fills) < 20
+    monkeypatch.setattr(cellwise, "STILL", -1.0)
+    expected, _ = fit_cells(X, rounds=40)
+    assert len(fills) > 41
+    assert np.allclose(model.covariance, expected.covariance, atol=1e-4)
+
+
+def spoilt_table():
+    rng = np.random.default_rng(3)
+    X = correlated(150)
+    X[rng.random(X.shape) < 0.1] = 7.0
+    X[rng.random(X.shape) < 0.1] = np.nan
+    return X
+
+
+def test_results_do_not_depend_on_how_many_rows_are_filled_together(monkeypatch):
+    _, expected = fit_cells(spoilt_table())
+    monkeypatch.setattr(cellwise, "BATCH", 50)
+    _, found = fit_cells(spoilt_table())
+    assert np.array_equal(found.wrong, expected.wrong)
+    assert np.allclose(found.rows, expected.rows, atol=1e-9)
+
+
+def test_reordered_rows_and_columns_give_reordered_results():
+    X, rng = spoilt_table(), np.random.default_rng(4)
+    rows, columns = rng.permutation(len(X)), rng.permutation(D)
+    _, expected = fit_cells(X)
+    _, found = fit_cells(X[np.ix_(rows, columns)])
+    assert np.array_equal(found.wrong, expected.wrong[np.ix_(rows, columns)])
+    assert np.allclose(found.rows, expected.rows[np.ix_(rows, columns)], atol=1e-8)
+    seen = np.isfinite(found.log_odds)
+    assert np.allclose(found.log_odds[seen], expected.log_odds[np.ix_(rows, columns)][seen], atol=1e-7)

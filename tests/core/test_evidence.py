@@ -1,0 +1,169 @@
+"""What noisy labels say: brute force on few rows, exact draws of the model on many."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from unmuddle.core.evidence import LEAST, POWERS, Evidence, discover, on_simplex, weigh
+
+T = np.array([[0.8, 0.15, 0.05], [0.05, 0.7, 0.25], [0.1, 0.1, 0.8]])
+
+
+def draw(n, transition=T, power=1.0, seed=0):
+    """Predictions whose ``power``, normalised, is the clean posterior; true labels; noisy labels."""
+    rng = np.random.default_rng(seed)
+    clean = on_simplex(rng.dirichlet(np.full(len(transition), 0.3), n))
+    truth = pick(clean, rng)
+    P = clean ** (1 / power)
+    return P / P.sum(axis=1, keepdims=True), truth, pick(transition[truth], rng)
+
+
+def pick(chances, rng):
+    return (rng.random(len(chances))[:, None] > np.cumsum(chances, axis=1)[:, :-1]).sum(axis=1)
+
+
+def one_power(index, transition=T):
+    weights = np.zeros(len(POWERS))
+    weights[index] = 1.0
+    return Evidence(weights, POWERS, np.tile(transition, (len(POWERS), 1, 1)))
+
+
+def test_the_posterior_is_bayes_rule_written_out():
+    rng = np.random.default_rng(0)
+    P, labels = rng.dirichlet(np.ones(3), 5), np.array([0, 1, 2, -1, 1])
+    weights = rng.dirichlet(np.ones(len(POWERS)))
+    transitions = np.array([rng.dirichlet(np.ones(3), 3) for _ in POWERS])
+    evidence = Evidence(weights, POWERS, transitions)
+    expected, sharpened = np.zeros((5, 3)), np.zeros((5, 3))
+    for i, label in enumerate(labels):
+        p = np.maximum(P[i], LEAST) / np.maximum(P[i], LEAST).sum()
+        for weight, power, transition in zip(weights, POWERS, transitions, strict=True):
+            prior = p**power / sum(p**power)
+            joint = [prior[y] * (transition[y, label] if label >= 0 else 1.0) for y in range(3)]
+            expected[i] += weight * np.array(joint) / sum(joint)
+            sharpened[i] += weight * prior
+    assert np.allclose(evidence.posterior(P, labels), expected)
+    assert np.allclose(evidence.sharpen(P), sharpened)
+    assert np.allclose(evidence.posterior(P, labels)[3], sharpened[3])
+    assert evidence.power == pytest.approx(sum(weights * POWERS))
+    assert np.allclose(evidence.transition, sum(w * t for w, t in zip(weights, transitions, strict=True)))
+
+
+def test_rates_of_noise_are_means_of_the_posterior_with_their_binomial_variance():
+    P, _, noisy = draw(50)
+    noisy[:7] = -1
+    means, variances = one_power(3).noise_rates(P, noisy)
+    q = one_power(3).posterior(P, noisy)
+    wrong = [1 - q[i, noisy[i]] for i in range(7, 50)]
+    assert means[3] == pytest.approx(np.mean(wrong))
+    assert variances[3] == pytest.approx(sum(w * (1 - w) for w in wrong) / 43**2)
+
+
+@pytest.mark.parametrize("power", [1.0, 3.0])
+def test_transition_matrix_power_and_rate_are_recovered_from_draws_of_the_model(power):
+    P, truth, noisy = draw(40_000, power=power)
+    evidence = weigh(P, noisy, 0.25)
+    assert evidence.weights.sum() == pytest.approx(1.0)
+    assert np.allclose(evidence.transition, T, atol=0.04)
+    assert np.allclose(evidence.transition.sum(axis=1), 1.0)
+    step = POWERS[1] / POWERS[0]
+    assert power / step < evidence.power < power * step
+    rate = evidence.weights @ evidence.noise_rates(P, noisy)[0]
+    assert rate == pytest.approx(np.mean(truth != noisy), abs=0.015)
+    q = evidence.posterior(P, noisy)
+    assert np.mean(q.argmax(axis=1) == truth) > np.mean(P.argmax(axis=1) == truth)
+
+
+def test_without_wrong_labels_hardly_any_is_said_to_be_wrong():
+    P, truth, _ = draw(20_000)
+    evidence = weigh(P, truth, 0.02)
+    assert evidence.weights @ evidence.noise_rates(P, truth)[0] < 0.02
+
+
+def log_posterior_by_hand(P, noisy, transition, power):
+    prior = on_simplex(P) ** power
+    prior /= prior.sum(axis=1, keepdims=True)
+    return np.log(np.einsum("ij,ij->i", prior, transition[:, noisy].T)).sum()
+
+
+def test_the_matrix_of_each_power_is_a_maximum_of_the_likelihood_up_to_its_prior():
+    """With so many labels the prior's few cannot hide a better matrix: no small change of two entries gains much."""
+    P, _, noisy = draw(20_000)
+    evidence = weigh(P, noisy, 0.25)
+    nearest = len(POWERS) + int(np.abs(POWERS - 1.0).argmin())  # the first half has errors spread evenly
+    power = evidence.powers[nearest]
+    found = evidence.transitions[nearest]
+    best = log_posterior_by_hand(P, noisy, found, power)
+    for i, j, k in [(0, 0, 1), (1, 1, 2), (2, 2, 0), (0, 1, 2)]:
+        for change in (0.05, -0.04):
+            other = found.copy()
+            other[i, j] -= change
+            other[i, k] += change
+            if other.min() > 0:
+                assert log_posterior_by_hand(P, noisy, other, power) < best
+
+
+def test_errors_are_spread_evenly_unless_the_labels_say_otherwise():
+    even = np.full((3, 3), 0.1) + 0.7 * np.eye(3)
+    pairs = np.array([[0.7, 0.3, 0.0], [0.0, 0.7, 0.3], [0.3, 0.0, 0.7]])
+    for transition, evenly in ((even, True), (pairs, False)):
+        P, _, noisy = draw(2_000, transition)
+        weights = weigh(P, noisy, 0.3).weights
+        assert (weights[: len(POWERS)].sum() > 0.5) == evenly
+        assert np.allclose(weigh(P, noisy, 0.3).transition, transition, atol=0.1)
+
+
+def test_rows_without_label_or_weight_say_nothing():
+    P, _, noisy = draw(600)
+    expected = weigh(P[:400], noisy[:400], 0.2)
+    unlabelled = np.where(np.arange(600) < 400, noisy, -1)
+    weightless = weigh(P, noisy, 0.2, (np.arange(600) < 400).astype(float))
+    for found in (weigh(P, unlabelled, 0.2), weightless):
+        assert np.allclose(found.weights, expected.weights, atol=1e-9)
+        assert np.allclose(found.transitions, expected.transitions, atol=1e-9)
+
+
+def test_a_row_of_weight_two_is_two_rows():
+    P, _, noisy = draw(300)
+    twice = weigh(np.vstack([P, P]), np.tile(noisy, 2), 0.2)
+    assert np.allclose(weigh(P, noisy, 0.2, np.full(300, 2.0)).transitions, twice.transitions, atol=1e-9)
+
+
+def test_renamed_classes_and_reordered_rows_give_renamed_results():
+    P, _, noisy = draw(500)
+    order, rows = np.array([2, 0, 1]), np.random.default_rng(1).permutation(500)
+    names = np.argsort(order)
+    expected, found = weigh(P, noisy, 0.2), weigh(P[rows][:, order], names[noisy[rows]], 0.2)
+    assert np.allclose(found.weights, expected.weights, atol=1e-8)
+    assert np.allclose(found.transitions, expected.transitions[:, order][:, :, order], atol=1e-9)
+    q = found.posterior(P[rows][:, order], names[noisy[rows]])
+    assert np.allclose(q, expected.posterior(P, noisy)[rows][:, order], atol=1e-8)
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 30])
+def test_any_number_of_classes_has_a_transition_matrix_even_without_labels(n_classes):
+    P = np.random.default_rng(0).dirichlet(np.ones(n_classes), 50)
+    for labels in (P.argmax(axis=1), np.full(50, -1)):
+        evidence = weigh(P, labels, 0.1)
+        assert np.allclose(evidence.transition.sum(axis=1), 1.0)
+        assert np.all(evidence.transition >= 0)
+        assert evidence.weights.sum() == pytest.approx(1.0)
+        assert np.allclose(evidence.posterior(P, labels).sum(axis=1), 1.0)
+
+
+def test_scores_become_probabilities_none_of_them_zero():
+    found = on_simplex(np.array([[2.0, -1.0, 0.0], [0.2, 0.3, 0.5]]))
+    assert np.allclose(found, [[2 / 2.002, 0.001 / 2.002, 0.001 / 2.002], [0.2, 0.3, 0.5]])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.floats(0, 1), max_size=12), st.floats(0, 1))
+def test_flags_are_the_most_whose_mean_chance_of_being_false_is_within_the_rate(chances, rate):
+    chances = np.array(chances, dtype=float)
+    flags = discover(chances, rate)
+    false = np.sort(1.0 - chances)
+    allowed = [k for k in range(1, len(false) + 1) if false[:k].cumsum()[-1] / k <= rate]
+    assert flags.sum() == max(allowed, default=0)
+    if flags.any() and not flags.all():
+        assert chances[flags].min() >= chances[~flags].max()

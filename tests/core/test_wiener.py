@@ -1,0 +1,79 @@
+"""The Wiener filter and its noise level against simulated noise and known truths."""
+
+import numpy as np
+import pytest
+
+from unmuddle.core.wiener import Wiener, noise_quantiles, noise_variance
+
+SHAPES = [(2000, 100), (400, 300), (300, 300), (200, 500), (100, 1000)]
+
+
+def low_rank(shape, rank=5, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(shape[0], rank)) @ rng.normal(size=(rank, shape[1]))
+
+
+def noise(shape, level, seed=1):
+    return level * np.random.default_rng(seed).normal(size=shape)
+
+
+def spectrum(X):
+    return np.linalg.eigvalsh(X.T @ X / len(X))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_quantiles_of_noise_are_those_of_simulated_eigenvalues(shape):
+    n, d = shape
+    samples = [np.linalg.svd(noise(shape, 1.0, seed), compute_uv=False) ** 2 / n for seed in range(10)]
+    eigenvalues = np.sort(np.mean(samples, axis=0))
+    shares = (np.arange(len(eigenvalues)) + 0.5) / len(eigenvalues)
+    assert np.allclose(noise_quantiles(shares, d / n), eigenvalues, atol=0.015 * eigenvalues[-1])
+
+
+def test_lowest_quantiles_of_square_noise_are_exact():
+    """The law of a square table is that of a squared quarter circle: F(x) = (r sqrt(1 - r^2) + arcsin r) 2 / pi."""
+    x = np.geomspace(1e-6, 3.9, 50)
+    r = np.sqrt(x) / 2
+    shares = (r * np.sqrt(1 - r**2) + np.arcsin(r)) * 2 / np.pi
+    assert np.allclose(noise_quantiles(shares, 1.0), x, rtol=1e-2, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("rank", [0, 5])
+def test_the_variance_of_noise_is_found_with_and_without_signal(shape, rank):
+    X = noise(shape, 0.5) + low_rank(shape, rank)
+    assert noise_variance(spectrum(X), len(X)) == pytest.approx(0.25, rel=0.1)
+
+
+def test_the_variance_of_noise_scales_with_the_squared_data_and_is_never_negative():
+    values = spectrum(noise((100, 20), 1.0))
+    assert noise_variance(9 * values, 100) == pytest.approx(9 * noise_variance(values, 100))
+    assert noise_variance(np.array([-1e-17, -1e-18, 3.0]), 50) == 0.0
+    assert noise_variance(np.array([2.0]), 1000) == pytest.approx(2.0, rel=0.01)
+
+
+@pytest.mark.parametrize("shape", [(800, 40), (60, 150)])
+def test_the_filter_shrinks_every_direction_and_brings_rows_nearer_to_the_truth(shape):
+    clean = 3 + low_rank(shape, 3)
+    rows = clean + noise(shape, 0.7)
+    wiener = Wiener.of(rows.mean(axis=0), np.cov(rows.T, bias=True), rows)
+    assert np.all((wiener.gains >= 0) & (wiener.gains <= 1))
+    assert 3 <= wiener.rank == np.sum(wiener.gains > 0) < shape[1]
+    assert np.mean((wiener.apply(rows) - clean) ** 2) < 0.6 * np.mean((rows - clean) ** 2)
+    assert np.allclose(wiener.apply(wiener.mean[None]), wiener.mean)
+
+
+def test_the_filter_is_the_best_linear_one_for_a_known_covariance():
+    """Signal covariance times the inverse of that of the rows, both dense."""
+    rows = low_rank((500, 12), 3) + noise((500, 12), 0.5)
+    covariance = np.cov(rows.T, bias=True) + 0.5 * np.eye(12)
+    wiener = Wiener.of(np.zeros(12), covariance, rows)
+    assert wiener.noise < 0.5
+    signal = covariance - wiener.noise * np.eye(12)
+    assert np.allclose(wiener.apply(rows), rows @ np.linalg.solve(covariance, signal))
+
+
+def test_data_without_noise_pass_unchanged():
+    rows = low_rank((200, 20), 4)
+    assert np.allclose(Wiener.of(rows.mean(axis=0), np.cov(rows.T, bias=True), rows).apply(rows), rows, atol=1e-6)
+    assert np.array_equal(Wiener.of(np.ones(3), np.eye(3), np.ones((1, 3))).apply(np.eye(3)), np.eye(3))
