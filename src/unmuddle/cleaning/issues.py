@@ -32,7 +32,9 @@ MOST_COMPARED = 20_000
 """Rows among which copies are looked for."""
 
 
-def label_issues(given: NDArray[Any], classes: NDArray[Any], index: Sequence[Hashable], verdict: Verdict) -> pd.DataFrame:
+def label_issues(
+    given: NDArray[Any], classes: NDArray[Any], index: Sequence[Hashable], verdict: Verdict
+) -> pd.DataFrame:
     """A line for each row: its label, what it should be, and why."""
     suggested = classes[verdict.suggested].tolist()
     rows = np.arange(len(given))
@@ -88,10 +90,12 @@ def cell_issues(table: Table, flags: Mask, decoded: list[NDArray[Any]], scores: 
     rows, columns = np.nonzero(flags)
     return _table(
         row=rows,
-        index=to_objects([table.index[row] for row in rows]),
-        column=to_objects([table.labels[column] for column in columns]),
+        index=to_objects([table.index[row] for row in rows.tolist()]),
+        column=to_objects([table.labels[column] for column in columns.tolist()]),
         given=table.cells(rows, columns),
-        recovered=to_objects([decoded[column][row] for row, column in zip(rows, columns, strict=True)]),
+        recovered=to_objects(
+            [decoded[column][row : row + 1].tolist()[0] for row, column in zip(rows, columns, strict=True)]
+        ),
         score=scores[rows, columns],
         confidence=chances[rows, columns],
         flag=np.ones(len(rows), dtype=bool),

@@ -20,9 +20,9 @@ from unmuddle.cleaning.heads import (
     tune_kernel,
     tune_linear,
 )
-from unmuddle.core.kernel import Choice
 from unmuddle.core.evidence import Evidence, discover, on_simplex, weigh
-from unmuddle.core.prox import Array
+from unmuddle.core.kernel import Choice
+from unmuddle.core.prox import Array, Mask
 from unmuddle.estimators.scaling import Scaling
 
 SUREST = 1 / 3
@@ -75,7 +75,7 @@ class Verdict(NamedTuple):
     posterior: Array
     wrong: Array
     """Chance that the given label is wrong; NaN where there is none."""
-    flags: Array
+    flags: Mask
     suggested: Rows
 
 
@@ -89,7 +89,7 @@ class Rate(NamedTuple):
 
 def convene(recovered: Recovered, given: Given, scaling: Scaling) -> tuple[Panel, Array]:
     """Choose the view on noisy labels, fit the heads, and return what they say of rows they did not see."""
-    rows = sample_rows(np.where(given.known, given.codes, -1), given.seed)
+    rows = sample_rows(given.codes, given.seed)
     sample = given.take(rows)
     scaled = {name: scaling.apply(recovered.views[name]) for name in VIEWS if name in recovered.views}
     trials = tuple(_try(name, view[rows], sample) for name, view in _distinct(scaled).items())
@@ -110,8 +110,7 @@ def weigh_labels(P: Array, given: Given) -> Evidence:
     known = np.flatnonzero(given.known)
     surest = known[np.argsort(-P[known].max(axis=1), kind="stable")[: max(10, int(SUREST * len(known)))]]
     error = float(np.mean(P[surest].argmax(axis=1) != given.codes[surest]))
-    codes = np.where(given.known, given.codes, -1)
-    return weigh(P, codes, error, given.weights)
+    return weigh(P, given.codes, error, given.weights)
 
 
 def judge_labels(P: Array, codes: Rows, evidence: Evidence, fdr: float) -> Verdict:
