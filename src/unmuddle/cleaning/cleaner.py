@@ -21,7 +21,7 @@ from unmuddle.cleaning.changing import audit_of, change_cells, change_labels
 from unmuddle.cleaning.encoding import Encoding
 from unmuddle.cleaning.engines import MOST_COLUMNS, Recovered, make_engine
 from unmuddle.cleaning.heads import Given, Rows
-from unmuddle.cleaning.judging import Verdict, convene, judge_labels, rate_of_noise, weigh_labels
+from unmuddle.cleaning.judging import Verdict, convene, informed, judge_labels, rate_of_noise, weigh_labels
 from unmuddle.cleaning.labels import Labels
 from unmuddle.cleaning.tables import Table, table_of
 from unmuddle.core.evidence import on_simplex
@@ -31,6 +31,9 @@ from unmuddle.estimators import validation
 from unmuddle.estimators.scaling import SCALINGS, Scaling
 
 RECOVERIES = ("auto", "gaussian", "rpca", "flr", "none")
+
+TABLES = ("label_issues_", "cell_issues_", "row_issues_", "noise_report_", "transition_", "tuning_")
+"""Attributes that are frames of pandas; a saved cleaner has them as plain arrays, for skops knows no frames."""
 
 DOUBTFUL = 0.9
 """Rows surer than this have one label in the final fit, others their two likeliest, each with its chance."""
@@ -212,6 +215,13 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
             names += [f"{label}_{category}" for category in categories] if feature.width > 1 else [str(label)]
         return np.array(names, dtype=object)
 
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        return state | {name: issues.pack(state[name]) for name in TABLES if name in state}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state | {name: issues.unpack(state[name]) for name in TABLES if name in state})
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -229,11 +239,11 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         self.classes_ = labels.classes
         seed = int(check_random_state(self.random_state).randint(2**31))
         given = self._given(labels, sample_weight, seed)
+        own = None if pred_probs is None else _check_probabilities(pred_probs, (len(given.codes), given.n_classes))
         matrix = np.ascontiguousarray(self._encoding.encode(X))
         recovered = self._fit_engine(matrix, given)
         self._panel, P = convene(recovered, given, self._scaling(recovered))
-        if pred_probs is not None:
-            P = _check_probabilities(pred_probs, P.shape)
+        P = informed(P if own is None else own, given)
         self._evidence = weigh_labels(P, given)
         verdict = self._judge(P, labels)
         self.view_ = self._panel.view
@@ -263,8 +273,12 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
             return verdict._replace(flags=verdict.flags & (verdict.wrong > issues.CERTAIN))
 
     def _validate_parameters(self) -> None:
-        if isinstance(self.recovery, str | type) or not hasattr(self.recovery, "transform"):
-            validation.check_choice("recovery", self.recovery, RECOVERIES)
+        is_transformer = hasattr(self.recovery, "transform") and not isinstance(self.recovery, type)
+        if not (is_transformer or (isinstance(self.recovery, str) and self.recovery in RECOVERIES)):
+            raise InvalidParameterError(
+                f"recovery must be one of {', '.join(map(repr, RECOVERIES))} or a transformer; got {self.recovery!r}. "
+                "Give a name, or an instance such as RobustPCA()."
+            )
         validation.check_choice("scale", self.scale, SCALINGS)
         if not (isinstance(self.fdr, Real) and not isinstance(self.fdr, bool) and 0 < float(self.fdr) < 1):
             raise InvalidParameterError(
@@ -392,7 +406,7 @@ def _check_lengths(table: Table, labels: Labels) -> None:
     if table.shape[0] != len(labels.codes):
         raise InvalidDataError(
             "X and y must have as many rows; found input variables with inconsistent numbers of samples: "
-            f"{table.shape[0]} in X and {len(labels.codes)} in y."
+            f"{table.shape[0]} in X and {len(labels.codes)} in y. Give one label, or None, for each row."
         )
 
 

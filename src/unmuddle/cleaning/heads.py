@@ -226,16 +226,11 @@ def _tune_leaf(X: Array, given: Given) -> tuple[int, Forest]:
 
 
 def _grow(X: Array, given: Given, leaf: int) -> Forest:
-    forest = RandomForestClassifier(given.n_trees, min_samples_leaf=leaf, oob_score=_no_score, random_state=given.seed)
+    forest = RandomForestClassifier(given.n_trees, min_samples_leaf=leaf, oob_score=True, random_state=given.seed)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Some inputs do not have OOB scores", UserWarning)  # see _out_of_bag
         forest.fit(X, given.codes, sample_weight=given.weights)
     return Forest(forest, given.n_classes)
-
-
-def _no_score(y: Rows, predicted: Rows) -> float:
-    """Only the votes are wanted."""
-    return 0.0
 
 
 def _out_of_bag(head: Forest) -> Array:

@@ -105,6 +105,17 @@ def convene(recovered: Recovered, given: Given, scaling: Scaling) -> tuple[Panel
     return panel, mean_opinion([each.held_out for each in heard])
 
 
+def informed(P: Array, given: Given) -> Array:
+    """Held-out predictions; all classes alike if they meet the labels no more often than chance would.
+
+    A model that leaves a row out says any class but the row's own where features tell nothing.
+    """
+    said = P.argmax(axis=1)
+    shares = [np.bincount(codes[given.known], given.weights[given.known], P.shape[1]) for codes in (said, given.codes)]
+    by_chance = shares[0] @ shares[1] / (shares[0].sum() * shares[1].sum())
+    return P if given.accuracy(P) > by_chance else np.full_like(P, 1.0 / P.shape[1])
+
+
 def weigh_labels(P: Array, given: Given) -> Evidence:
     """What the given labels say about held-out predictions."""
     known = np.flatnonzero(given.known)
