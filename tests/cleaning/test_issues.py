@@ -14,15 +14,15 @@ from unmuddle.cleaning.judging import Rate, Verdict, informed, judge_labels, rat
 from unmuddle.cleaning.tables import table_of
 from unmuddle.core.evidence import POWERS, Evidence
 
-X, Y = blobs(48)
+X, Y = blobs(99)
 
 
 @pytest.fixture(scope="module")
 def model():
-    frame = pd.DataFrame(X, columns=list("abcd"), index=pd.date_range("2020-01-01", periods=48))
+    frame = pd.DataFrame(X, columns=list("abcd"), index=pd.date_range("2020-01-01", periods=99))
     frame.iloc[6, 1] = 900.0
     frame.iloc[30] = frame.iloc[31]
-    labels = pd.Series(np.array(["x", "y", "z"])[Y]).where(np.arange(48) != 9)
+    labels = pd.Series(np.array(["x", "y", "z"])[Y]).where(np.arange(99) != 9)
     labels[12] = "x" if Y[12] else "y"
     return HybridCleaner(random_state=0).fit(frame, labels)
 
@@ -45,7 +45,7 @@ def test_tables_have_the_documented_columns_and_a_schema_version(model, name):
 
 def test_a_line_names_row_index_and_values_as_the_caller_has_them(model):
     labels = model.label_issues_
-    assert labels["row"].tolist() == list(range(48))
+    assert labels["row"].tolist() == list(range(99))
     assert labels["index"][7] == pd.Timestamp("2020-01-08")
     assert labels.loc[labels["flag"], "row"].tolist() == [12]
     assert labels["given"][9] is None or pd.isna(labels["given"][9])
