@@ -213,8 +213,7 @@ def _log_t(filled: Filled) -> Array:
 def _medians(evidence: Array, present: Mask) -> Array:
     if present.all():
         return np.median(evidence, axis=0)
-    columns = zip(evidence.T, present.T, strict=True)
-    return np.array([np.median(column[known]) if known.any() else 0.0 for column, known in columns])
+    return np.array([np.median(column[known]) if known.any() else 0.0 for column, known in zip(evidence.T, present.T)])
 
 
 def _learn_chances(evidence: Array, present: Mask, far: Mask, chances: tuple[float, float]) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Ridge regression on a Gaussian kernel of a few landmarks; what it says of each row left out has a closed form."""
+"""Ridge regression on a Gaussian kernel of a few landmarks, with the prediction for each row left out in closed form."""
 
 from __future__ import annotations
 

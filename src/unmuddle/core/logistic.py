@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
@@ -28,7 +26,7 @@ def fit_logistic(X: Array, Q: Array, C: float, start: Array | None = None, weigh
         return float(-np.sum(targets * logs) + 0.5 * np.sum(W[:-1] ** 2) / C), gradient.ravel()
 
     first = np.zeros((d + 1, Q.shape[1])) if start is None else start
-    options: Any = {"maxiter": MAX_ITER, "ftol": CHANGE, "gtol": GRADIENT * np.sqrt(n)}
+    options = {"maxiter": MAX_ITER, "ftol": CHANGE, "gtol": GRADIENT * np.sqrt(n)}
     found: Array = minimize(objective, first.ravel(), jac=True, method="L-BFGS-B", options=options).x
     return found.reshape(d + 1, -1)
 
