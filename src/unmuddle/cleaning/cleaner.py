@@ -122,8 +122,9 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
     >>> y[60] = 0  # one label is wrong now
     >>> cleaner = HybridCleaner(random_state=0).fit(X, y)
     >>> issues = cleaner.label_issues_
-    >>> issues.loc[issues["confidence"].idxmax(), ["row", "given", "suggested"]].tolist()
-    [60, 0, 1]
+    >>> worst = issues.loc[issues["confidence"].idxmax()]
+    >>> print(worst["row"], worst["given"], worst["suggested"])
+    60 0 1
     """
 
     def __init__(
