@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
-from cleaning.planted import blobs, planted
+from cleaning.planted import Planted, blobs, planted
 from unmuddle import HybridCleaner, RobustPCA
 from unmuddle.cleaning.engines import MOST_COLUMNS
 from unmuddle.errors import InvalidDataError, InvalidParameterError, UncheckedCellsWarning
@@ -27,7 +27,7 @@ def cleaner(*args, **kwargs):
 
 @pytest.fixture(scope="module")
 def problem():
-    return planted()
+    return Planted(*(part[:300] for part in planted(400)))
 
 
 @pytest.fixture(scope="module")
@@ -67,10 +67,10 @@ def test_the_reported_noise_rate_and_transitions_are_near_the_planted_ones(probl
     assert np.abs(model.transition_.to_numpy() - counted).max() < 0.1
 
 
-def test_predictions_on_clean_rows_beat_the_labels_it_learned_from(problem, fitted):
+def test_predictions_on_unseen_clean_rows_are_nearly_all_right(fitted):
     model, _ = fitted
-    unseen = planted(seed=0, flips=0.0, gross=0.0)
-    assert model.score(unseen.features, unseen.labels) > 0.97
+    whole = planted(400)
+    assert model.score(whole.features[300:], whole.labels[300:]) > 0.97
 
 
 def test_clean_data_get_few_flags():
