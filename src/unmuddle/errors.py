@@ -16,6 +16,7 @@
         +-- CollapsedWarning               every row gets the same scores
         +-- MemorizedWarning               the recovered labels merely repeat the given ones
         +-- DivergedWarning                the training of a network left the numbers there are
+        +-- UncheckedCellsWarning          a table has too many columns to look for wrong cells
 """
 
 from __future__ import annotations
@@ -87,3 +88,7 @@ class MemorizedWarning(UnmuddleWarning):
 
 class DivergedWarning(UnmuddleWarning):
     """A network's objective or weights were no longer finite; training stopped and kept what was before."""
+
+
+class UncheckedCellsWarning(UnmuddleWarning):
+    """A table has so many columns that wrong cells were not looked for."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -10,23 +12,28 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.utils import Tags, check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from unmuddle.cleaning import issues
-from unmuddle.cleaning.audit import Cleaned, make_audit
+from unmuddle.cleaning.audit import Cleaned
+from unmuddle.cleaning.changing import audit_of, change_cells, change_labels
 from unmuddle.cleaning.encoding import Encoding
-from unmuddle.cleaning.engines import Recovered, make_engine
-from unmuddle.cleaning.heads import Given, make_folds
-from unmuddle.cleaning.judging import Verdict, convene, judge_labels, rate_of_noise, weigh_labels
+from unmuddle.cleaning.engines import MOST_COLUMNS, Recovered, make_engine
+from unmuddle.cleaning.heads import Given, Rows
+from unmuddle.cleaning.judging import Verdict, convene, informed, judge_labels, rate_of_noise, weigh_labels
 from unmuddle.cleaning.labels import Labels
-from unmuddle.cleaning.tables import Table, repair, table_of
+from unmuddle.cleaning.tables import Table, table_of
 from unmuddle.core.evidence import on_simplex
 from unmuddle.core.prox import Array, Mask
-from unmuddle.errors import InvalidDataError, InvalidParameterError
+from unmuddle.errors import InvalidDataError, InvalidParameterError, UncheckedCellsWarning
 from unmuddle.estimators import validation
 from unmuddle.estimators.scaling import SCALINGS, Scaling
 
 RECOVERIES = ("auto", "gaussian", "rpca", "flr", "none")
+
+TABLES = ("label_issues_", "cell_issues_", "row_issues_", "noise_report_", "transition_", "tuning_")
+"""Attributes that are frames of pandas; a saved cleaner has them as plain arrays, for skops knows no frames."""
 
 DOUBTFUL = 0.9
 """Rows surer than this have one label in the final fit, others their two likeliest, each with its chance."""
@@ -40,6 +47,12 @@ class Seen:
     matrix: Array
     recovered: Recovered
     flags: Mask
+    missing: Mask
+
+
+def _gives_probabilities(cleaner: HybridCleaner) -> bool:
+    """Whether the estimator has probabilities; without an estimator the models that judged have."""
+    return cleaner.estimator is None or hasattr(cleaner.estimator, "predict_proba")
 
 
 class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
@@ -58,8 +71,8 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         What recovers features. ``"gaussian"``: a normal model of rows with wrong cells, then a filter for noise in all
         cells; ``"rpca"``: robust PCA; ``"flr"``: `FLRClassifier`, which also uses the labels of other rows; ``"none"``:
         only missing cells are filled in. A transformer that denoises may be given instead. ``"auto"`` is ``"gaussian"``
-        up to 1500 columns (with categories counted one by one), else ``"none"``. In every case noisy labels decide
-        whether models look at rows as given, with single cells replaced, or wholly denoised.
+        up to 1500 columns (with categories counted one by one), else ``"none"``, with a warning. In every case noisy
+        labels decide whether models look at rows as given, with single cells replaced, or wholly denoised.
     fdr : float, default=0.1
         Share of false alarms among flagged labels, and among flagged cells, to be expected.
     scale : {"standard", "robust", None}, default="standard"
@@ -74,11 +87,11 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
     classes_ : ndarray
         The labels.
     label_issues_ : DataFrame
-        A line for each row: ``row`` (position), ``index`` (the caller's), ``given``, ``suggested``, ``confidence`` (chance
-        that the given label is wrong), ``flag``, ``reason``.
+        A line for each row: ``row`` (position), ``index`` (the caller's), ``given``, ``suggested``, ``confidence``
+        (chance that the given label is wrong), ``flag``, ``reason``.
     cell_issues_ : DataFrame
-        A line for each flagged cell: ``row``, ``index``, ``column``, ``given``, ``recovered``, ``score``, ``confidence``,
-        ``flag``.
+        A line for each flagged cell: ``row``, ``index``, ``column``, ``given``, ``recovered``, ``score``,
+        ``confidence``, ``flag``.
     row_issues_ : DataFrame
         Outliers, and copies of rows with another label.
     noise_report_ : DataFrame
@@ -86,6 +99,8 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         which noise hurts most.
     transition_ : DataFrame
         Chances that a true class (row) was given as another (column).
+    recovery_ : str
+        What recovered the features: a name as above, or that of the transformer's class.
     cell_scores_ : ndarray of shape (n_samples, n_features)
         How suspicious each cell is; only the order means something.
     recovered_ : ndarray of shape (n_samples, n_encoded_features)
@@ -107,8 +122,9 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
     >>> y[60] = 0  # one label is wrong now
     >>> cleaner = HybridCleaner(random_state=0).fit(X, y)
     >>> issues = cleaner.label_issues_
-    >>> issues.loc[issues["confidence"].idxmax(), ["row", "given", "suggested"]].tolist()
-    [60, 0, 1]
+    >>> worst = issues.loc[issues["confidence"].idxmax()]
+    >>> print(worst["row"], worst["given"], worst["suggested"])
+    60 0 1
     """
 
     def __init__(
@@ -140,8 +156,8 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         sample_weight : array-like of shape (n_samples,), default=None
             How much each label counts.
         pred_probs : array-like of shape (n_samples, n_classes), default=None
-            Probabilities from a model of your own that did not see the row, columns in sorted order of the classes; they
-            then judge the labels instead of the built-in models.
+            Probabilities from a model of your own that did not see the row, columns in sorted order of the classes;
+            they then judge the labels instead of the built-in models.
 
         Returns
         -------
@@ -164,14 +180,14 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
             return self._repair(X, None, rows, None, None)
         labels = Labels(self.classes_, np.zeros(0, dtype=np.intp)).read(y, self.unlabeled)
         _check_lengths(rows.table, labels)
-        verdict = judge_labels(self._panel.predict(rows.recovered), labels.codes, self._evidence, float(self.fdr))
-        return self._repair(X, y, rows, labels, _sure(verdict))
+        return self._repair(X, y, rows, labels, self._judge(self._panel.predict(rows.recovered), labels))
 
     def transform(self, X: Any) -> Array:
         """Rows as the models see them: recovered, in the units of X; categories are columns of 0 and 1."""
         check_is_fitted(self)
         return self._recover(X).recovered.views[self.view_]
 
+    @available_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> Array:
         """Chances of the true classes."""
         check_is_fitted(self)
@@ -200,6 +216,13 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
             names += [f"{label}_{category}" for category in categories] if feature.width > 1 else [str(label)]
         return np.array(names, dtype=object)
 
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        return state | {name: issues.pack(state[name]) for name in TABLES if name in state}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state | {name: issues.unpack(state[name]) for name in TABLES if name in state})
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -217,31 +240,55 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         self.classes_ = labels.classes
         seed = int(check_random_state(self.random_state).randint(2**31))
         given = self._given(labels, sample_weight, seed)
+        own = None if pred_probs is None else _check_probabilities(pred_probs, (len(given.codes), given.n_classes))
         matrix = np.ascontiguousarray(self._encoding.encode(X))
-        self._engine = make_engine(self.recovery, self.scale is None, matrix.shape[1])
-        recovered = self._engine.fit(matrix, given.codes, given.folds)
+        recovered = self._fit_engine(matrix, given)
         self._panel, P = convene(recovered, given, self._scaling(recovered))
-        if pred_probs is not None:
-            P = _check_probabilities(pred_probs, P.shape)
+        P = informed(P if own is None else own, given)
         self._evidence = weigh_labels(P, given)
-        verdict = _sure(judge_labels(P, given.codes, self._evidence, float(self.fdr)))
+        verdict = self._judge(P, labels)
         self.view_ = self._panel.view
         self.estimator_ = self._learn(recovered.views[self.view_], verdict, given)
-        rows = Seen(table, matrix, recovered, issues.flag_cells(recovered.chances, self._encoding, float(self.fdr)))
+        rows = self._see(table, matrix, recovered)
         self._publish(rows, labels, verdict, given, P)
         return rows, labels, verdict
 
+    def _fit_engine(self, matrix: Array, given: Given) -> Recovered:
+        engine = make_engine(self.recovery, self.scale is None, matrix.shape[1])
+        self.recovery_ = engine.name
+        if self.recovery_ == "none" != self.recovery:
+            warnings.warn(
+                f"wrong cells were not looked for: X has {matrix.shape[1]} columns, and recovery='auto' looks at "
+                f"{MOST_COLUMNS} at most. Give recovery='gaussian' to look at all the same, 'none' for silence.",
+                UncheckedCellsWarning,
+                stacklevel=4,
+            )
+        self._learned = ~np.isnan(issues.per_cell(matrix, self._encoding)).all(axis=0)
+        self._engine, recovered = engine.fit(matrix, given.codes, given.folds)
+        return recovered
+
+    def _judge(self, P: Array, labels: Labels) -> Verdict:
+        """Flags only where the label is likelier wrong than right."""
+        verdict = judge_labels(P, labels.codes, self._evidence, float(self.fdr))
+        with np.errstate(invalid="ignore"):
+            return verdict._replace(flags=verdict.flags & (verdict.wrong > issues.CERTAIN))
+
     def _validate_parameters(self) -> None:
-        if isinstance(self.recovery, str) or not hasattr(self.recovery, "transform"):
-            validation.check_choice("recovery", self.recovery, RECOVERIES)
+        is_transformer = hasattr(self.recovery, "transform") and not isinstance(self.recovery, type)
+        if not (is_transformer or (isinstance(self.recovery, str) and self.recovery in RECOVERIES)):
+            raise InvalidParameterError(
+                f"recovery must be one of {', '.join(map(repr, RECOVERIES))} or a transformer; got {self.recovery!r}. "
+                "Give a name, or an instance such as RobustPCA()."
+            )
         validation.check_choice("scale", self.scale, SCALINGS)
-        if not (isinstance(self.fdr, int | float) and not isinstance(self.fdr, bool) and 0 < self.fdr < 1):
+        if not (isinstance(self.fdr, Real) and not isinstance(self.fdr, bool) and 0 < float(self.fdr) < 1):
             raise InvalidParameterError(
                 f"fdr must be a number between 0 and 1; got {self.fdr!r}. 0.1 lets about one flag in ten be false."
             )
-        if self.estimator is not None and not hasattr(self.estimator, "fit"):
+        if self.estimator is not None and (isinstance(self.estimator, type) or not hasattr(self.estimator, "fit")):
             raise InvalidParameterError(
-                f"estimator must be a classifier with fit and predict, or None; got {self.estimator!r}."
+                f"estimator must be a classifier with fit and predict, or None; got {self.estimator!r}. "
+                "Give an instance, such as LogisticRegression()."
             )
 
     def _set_names(self, table: Table) -> None:
@@ -251,10 +298,16 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
             self.feature_names_in_ = np.array(self._encoding.names, dtype=object)
 
     def _given(self, labels: Labels, sample_weight: Any, seed: int) -> Given:
-        codes = labels.codes
-        weights = validation.check_weights(sample_weight, len(codes))
-        weights = np.ones(len(codes)) if weights is None else weights / weights[weights > 0].mean()
-        return Given(codes, weights, len(labels.classes), make_folds(codes, seed), seed)
+        weights = validation.check_weights(sample_weight, len(labels.codes))
+        weights = np.ones(len(labels.codes)) if weights is None else weights / weights[weights > 0].mean()
+        given = Given.of(labels.codes, weights, len(labels.classes), seed)
+        if len(np.unique(given.codes[given.known])) < 2:
+            raise InvalidDataError(
+                "y must hold at least 2 classes in rows of positive sample_weight; only "
+                f"{labels.classes[np.unique(given.codes[given.known])].tolist()} are there. Give weight to labels of "
+                "several classes."
+            )
+        return given
 
     def _scaling(self, recovered: Recovered) -> Scaling:
         rows = recovered.views["imputed"]
@@ -269,20 +322,26 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
             return None
         model = clone(self.estimator)
         if not has_fit_parameter(model, "sample_weight"):
-            return model.fit(X, verdict.posterior.argmax(axis=1))
-        ranked = np.argsort(-verdict.posterior, axis=1, kind="stable")[:, :2]
-        chances = np.take_along_axis(verdict.posterior, ranked, axis=1)
-        doubtful = np.flatnonzero(chances[:, 0] < DOUBTFUL)
-        rows = np.concatenate([np.arange(len(X)), doubtful])
-        codes = np.concatenate([ranked[:, 0], ranked[doubtful, 1]])
-        weights = np.concatenate([chances[:, 0], chances[doubtful, 1]]) * given.weights[rows]
+            rows = np.flatnonzero(given.weights > 0)
+            return model.fit(X[rows], _several(verdict.posterior[rows].argmax(axis=1), given.codes[rows]))
+        rows, codes, weights = _soft_rows(verdict.posterior, given)
         return model.fit(X[rows], codes, sample_weight=weights)
 
     def _recover(self, X: Any) -> Seen:
         table = table_of(X)
+        if table.shape[1] != self.n_features_in_:
+            raise InvalidDataError(
+                f"X has {table.shape[1]} features, but HybridCleaner is expecting {self.n_features_in_} features as "
+                "input. Give the columns that were there in fit."
+            )
         matrix = np.ascontiguousarray(self._encoding.encode(X))
-        recovered = self._engine.recover(matrix)
-        return Seen(table, matrix, recovered, issues.flag_cells(recovered.chances, self._encoding, float(self.fdr)))
+        return self._see(table, matrix, self._engine.recover(matrix))
+
+    def _see(self, table: Table, matrix: Array, recovered: Recovered) -> Seen:
+        """Of a column without a single cell in fit nothing is known, so nothing is said."""
+        flags = issues.flag_cells(recovered.chances, self._encoding, float(self.fdr)) & self._learned
+        missing = np.isnan(issues.per_cell(matrix, self._encoding)) & self._learned
+        return Seen(table, matrix, recovered, flags, missing)
 
     def _publish(self, rows: Seen, labels: Labels, verdict: Verdict, given: Given, P: Array) -> None:
         table, recovered, encoding = rows.table, rows.recovered, self._encoding
@@ -296,74 +355,77 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         scaled = self._panel.scaling.apply(recovered.views["raw"])
         distances = self._engine.distances(recovered.views["imputed"])
         self.row_issues_ = issues.row_issues(scaled, labels.codes, distances, table.index)
-        present = ~np.isnan(issues.per_cell(rows.matrix, encoding))
-        noise = self._engine.noise() if encoding.is_numeric else None
         self.noise_report_ = issues.noise_report(
             labels.classes,
-            rate_of_noise(P, np.where(given.known, given.codes, -1), self._evidence),
+            rate_of_noise(P, given.codes, self._evidence),
             self._evidence.transition,
             float(np.mean(1.0 - self._evidence.sharpen(P).max(axis=1))),
-            issues.column_noise(list(table.labels), rows.flags, present, noise),
+            self._column_noise(rows),
         )
         names = labels.classes.tolist()
         self.transition_ = pd.DataFrame(self._evidence.transition, index=names, columns=names)
         self.recovered_ = recovered.views[self.view_]
         self.tuning_ = pd.DataFrame([trial._asdict() | {"accuracy": trial.accuracy} for trial in self._panel.trials])
 
+    def _column_noise(self, rows: Seen) -> pd.DataFrame:
+        """Nothing of cells if none was looked at."""
+        if not self._engine.judges_cells:
+            return pd.DataFrame()
+        present = ~np.isnan(issues.per_cell(rows.matrix, self._encoding))
+        noise = self._engine.noise() if self._encoding.is_numeric else None
+        return issues.column_noise(list(rows.table.labels), rows.flags, present, noise)
+
     def _repair(self, X: Any, y: Any, rows: Seen, labels: Labels | None, verdict: Verdict | None) -> Cleaned:
-        table, encoding = rows.table, self._encoding
-        missing = np.isnan(issues.per_cell(rows.matrix, encoding))
-        at, columns = np.nonzero(rows.flags | missing)
-        decoded = encoding.decode(rows.recovered.repaired)
-        new = [decoded[column][row] for row, column in zip(at, columns, strict=True)]
-        given = table.cells(at, columns)
-        chances = np.where(missing, 1.0, issues.per_cell(rows.recovered.chances, encoding))
-        kept = [place for place in range(len(at)) if new[place] is not None and given[place] != new[place]]
-        changes = {(int(at[place]), int(columns[place])): new[place] for place in kept}
-        cleaned = repair(X, changes)
-        written = table_of(cleaned).cells(at[kept], columns[kept])
-        lines = {
-            "kind": ["missing cell" if missing[at[place], columns[place]] else "cell" for place in kept],
-            "row": [int(at[place]) for place in kept],
-            "column": [table.labels[columns[place]] for place in kept],
-            "given": [given[place] for place in kept],
-            "new": list(written),
-            "confidence": [float(chances[at[place], columns[place]]) for place in kept],
-        }
-        fixed = y
+        decoded = self._encoding.decode(rows.recovered.repaired)
+        chances = issues.per_cell(rows.recovered.chances, self._encoding)
+        repaired, changes = change_cells(X, rows.table, rows.flags, rows.missing, decoded, chances)
         if labels is not None and verdict is not None:
-            changed = np.flatnonzero(verdict.flags)
-            fixed = labels.repair(y, changed, verdict.suggested[changed])
-            lines["kind"] += ["label"] * len(changed)
-            lines["row"] += changed.tolist()
-            lines["column"] += ["label"] * len(changed)
-            lines["given"] += labels.classes[labels.codes[changed]].tolist()
-            lines["new"] += labels.classes[verdict.suggested[changed]].tolist()
-            lines["confidence"] += verdict.wrong[changed].tolist()
-        audit = make_audit(index=[table.index[row] for row in lines["row"]], **lines)
-        return Cleaned(cleaned, fixed, audit)
+            y, relabelled = change_labels(y, labels, verdict)
+            changes += relabelled
+        return Cleaned(repaired, y, audit_of(changes, rows.table.index))
 
 
-def _sure(verdict: Verdict) -> Verdict:
-    """Flags only where the label is likelier wrong than right."""
-    with np.errstate(invalid="ignore"):
-        return verdict._replace(flags=verdict.flags & (verdict.wrong > issues.CERTAIN))
+def _soft_rows(posterior: Array, given: Given) -> tuple[Rows, Rows, Array]:
+    """Rows, labels and weights: the likeliest label of each row, and of doubtful rows the second likeliest too."""
+    ranked = np.argsort(-posterior, axis=1, kind="stable")[:, :2]
+    chances = np.take_along_axis(posterior, ranked, axis=1)
+    counted = given.weights > 0
+    doubtful = np.flatnonzero(counted & (chances[:, 0] < DOUBTFUL))
+    sure = np.flatnonzero(counted)
+    rows = np.concatenate([sure, doubtful])
+    codes = np.concatenate([ranked[sure, 0], ranked[doubtful, 1]])
+    weights = np.concatenate([chances[sure, 0], chances[doubtful, 1]]) * given.weights[rows]
+    return rows, _several(codes, given.codes[rows]), weights
+
+
+def _several(codes: Rows, given: Rows) -> Rows:
+    """Codes for an estimator that must have two classes: if one is left, given labels stand."""
+    return codes if len(np.unique(codes)) > 1 else np.where(given >= 0, given, codes)
 
 
 def _check_lengths(table: Table, labels: Labels) -> None:
     if table.shape[0] != len(labels.codes):
         raise InvalidDataError(
             "X and y must have as many rows; found input variables with inconsistent numbers of samples: "
-            f"{table.shape[0]} in X and {len(labels.codes)} in y."
+            f"{table.shape[0]} in X and {len(labels.codes)} in y. Give one label, or None, for each row."
         )
 
 
 def _check_probabilities(pred_probs: Any, shape: tuple[int, ...]) -> Array:
-    P = np.asarray(pred_probs, dtype=float)
+    try:
+        P = np.asarray(pred_probs, dtype=float)
+    except (TypeError, ValueError):
+        P = np.full((1, 1), np.nan)
     if P.shape != shape or not np.isfinite(P).all() or (P < 0).any() or not np.allclose(P.sum(axis=1), 1.0, atol=1e-3):
         raise InvalidDataError(
             f"pred_probs must hold a probability for each of {shape[0]} rows and {shape[1]} classes, with rows that "
-            f"add up to 1; got shape {P.shape}. Take predict_proba of a model that did not see the row, for example by "
-            "sklearn.model_selection.cross_val_predict."
+            f"add up to 1; got {_described(pred_probs, P)}. Take predict_proba of a model that did not see the row, "
+            "for example by sklearn.model_selection.cross_val_predict."
         )
     return on_simplex(P)
+
+
+def _described(pred_probs: Any, P: Array) -> str:
+    """What was given, in few words."""
+    ends = f", entries from {P.min():g} to {P.max():g}" if P.size else ""
+    return f"shape {np.shape(pred_probs)}{ends}"

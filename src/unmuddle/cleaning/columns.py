@@ -202,8 +202,11 @@ class ArrayColumn(Column):
         return self.cells.astype(np.float64, copy=False)
 
     def objects(self) -> Objects:
-        """Numbers of numpy become Python's."""
-        return without_missing(self.cells.astype(object))
+        """Numbers and text of numpy become Python's."""
+        cells = self.cells.astype(object)
+        if self.cells.dtype.kind == "O":
+            cells = to_objects([cell.item() if isinstance(cell, np.generic) else cell for cell in cells])
+        return without_missing(cells)
 
     def take(self, rows: Rows) -> ArrayColumn:
         """The column of these rows."""

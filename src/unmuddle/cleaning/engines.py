@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
+from sklearn.utils import get_tags
 
 from unmuddle.cleaning.heads import Folds, Rows
 from unmuddle.core.cellwise import CellModel, Judged, fit_cells
 from unmuddle.core.prox import Array, Mask
 from unmuddle.core.wiener import Wiener
+from unmuddle.errors import InvalidParameterError
 from unmuddle.estimators import FLRClassifier, RobustPCA
 from unmuddle.estimators.scaling import Scaling, inner_scaling
 
@@ -43,14 +45,11 @@ class Recovered(NamedTuple):
         return self.views["filled"]
 
 
-class Engine(ABC):
-    """Recovers the rows it is fitted to, then new ones."""
+class Fitted(ABC):
+    """What an engine learned from the training rows."""
 
-    uses_labels = False
-
-    @abstractmethod
-    def fit(self, X: Array, codes: Rows, folds: Folds) -> Recovered:
-        """Learn from rows (NaN where a cell is missing), and recover them."""
+    judges_cells = True
+    """Whether it looks for wrong cells at all."""
 
     @abstractmethod
     def recover(self, X: Array) -> Recovered:
@@ -65,46 +64,41 @@ class Engine(ABC):
         return None
 
 
-@dataclass
-class Gaussian(Engine):
-    """A normal model of rows with wrong cells, then a Wiener filter; labels are not used."""
+class Engine(ABC):
+    """A way to recover features, before it has seen any."""
 
-    common_units: bool = False
-    """Whether noise is alike in all columns as they are, not after each is scaled."""
-    model: CellModel | None = field(default=None, init=False)
-    scaling: Scaling | None = field(default=None, init=False)
-    wiener: Wiener | None = field(default=None, init=False)
-    units: Array | None = field(default=None, init=False)
+    name: str
 
-    def fit(self, X: Array, codes: Rows, folds: Folds) -> Recovered:
-        """Learn mean, covariance, and how often cells are wrong."""
-        self.scaling = inner_scaling(X)
-        spread = self.scaling.scale
-        self.units = spread / np.sqrt(np.mean(spread**2)) if self.common_units else np.ones_like(spread)
-        self.model, judged = fit_cells(self.scaling.apply(X))
-        covariance = self.model.covariance * np.outer(self.units, self.units)
-        self.wiener = Wiener.of(self.model.mean * self.units, covariance, judged.rows * self.units)
-        return self._report(X, judged)
+    @abstractmethod
+    def fit(self, X: Array, codes: Rows, folds: Folds) -> tuple[Fitted, Recovered]:
+        """Learn from rows (NaN where a cell is missing), and recover them."""
+
+
+@dataclass(frozen=True)
+class FittedGaussian(Fitted):
+    """The normal model of scaled rows, and the filter, which knows them in units of its own."""
+
+    model: CellModel
+    scaling: Scaling
+    wiener: Wiener
+    units: Array
 
     def recover(self, X: Array) -> Recovered:
         """By the model of the training rows."""
-        assert self.model is not None and self.scaling is not None
-        return self._report(X, self.model.judge(self.scaling.apply(X)))
+        return self.report(X, self.model.judge(self.scaling.apply(X)))
 
     def noise(self) -> Array | None:
         """Of the filter, in the units of X."""
-        assert self.wiener is not None and self.scaling is not None and self.units is not None
         return np.sqrt(self.wiener.noise) * self.scaling.scale / self.units
 
     def distances(self, X: Array) -> Array | None:
         """Mahalanobis's."""
-        assert self.model is not None and self.scaling is not None
         deviations = self.scaling.apply(X) - self.model.mean
         squared: Array = np.einsum("ij,ij->i", deviations @ self.model.precision, deviations)
         return squared
 
-    def _report(self, X: Array, judged: Judged) -> Recovered:
-        assert self.wiener is not None and self.scaling is not None and self.units is not None
+    def report(self, X: Array, judged: Judged) -> Recovered:
+        """The verdict on cells, in the units of X."""
         missing = np.isnan(X)
         filled = self.scaling.undo(judged.rows)
         denoised = self.scaling.undo(self.wiener.apply(judged.rows * self.units) / self.units)
@@ -112,84 +106,124 @@ class Gaussian(Engine):
         return _views(X, filled, denoised, judged.wrong | missing, chances, judged.log_odds)
 
 
-@dataclass
-class Transformer(Engine):
-    """Any transformer that denoises; one that learns from labels sees no row that it is to recover."""
+@dataclass(frozen=True)
+class Gaussian(Engine):
+    """A normal model of rows with wrong cells, then a Wiener filter; labels are not used."""
 
-    transformer: BaseEstimator
-    uses_labels: bool = False
-    scaling: Scaling | None = field(default=None, init=False)
-    noise_: Array | None = field(default=None, init=False)
-    fitted: Any = field(default=None, init=False)
+    common_units: bool = False
+    """Whether noise is alike in all columns as they are, not after each is scaled."""
+    name: str = "gaussian"
 
-    def fit(self, X: Array, codes: Rows, folds: Folds) -> Recovered:
-        """Fit on all rows; the training rows are recovered fold by fold where labels are used."""
-        self.scaling = inner_scaling(X)
-        self.fitted = self._fit(X, codes)
-        if not self.uses_labels:
-            denoised = self.fitted.transform(X)
-        else:
-            denoised = np.empty_like(X)
-            for train, test in folds:
-                denoised[test] = self._fit(X[train], codes[train]).transform(X[test])
-        self.noise_ = inner_scaling(X - denoised).scale
-        return self._report(X, denoised)
+    def fit(self, X: Array, codes: Rows, folds: Folds) -> tuple[FittedGaussian, Recovered]:
+        """Learn mean, covariance, and how often cells are wrong."""
+        scaling = inner_scaling(X)
+        spread = scaling.scale
+        units = spread / np.sqrt(np.mean(spread**2)) if self.common_units else np.ones_like(spread)
+        model, judged = fit_cells(scaling.apply(X))
+        covariance = model.covariance * np.outer(units, units)
+        wiener = Wiener.of(model.mean * units, covariance, judged.rows * units)
+        fitted = FittedGaussian(model, scaling, wiener, units)
+        return fitted, fitted.report(X, judged)
+
+
+@dataclass(frozen=True)
+class FittedTransformer(Fitted):
+    """A fitted transformer, the scale of the columns, and of what it takes out of them."""
+
+    transformer: Any
+    scaling: Scaling
+    spread: Array
 
     def recover(self, X: Array) -> Recovered:
         """By the transformer that was fitted to all rows."""
-        return self._report(X, self.fitted.transform(X))
+        return self.report(X, _denoise(self.transformer, X, self.scaling))
 
     def noise(self) -> Array | None:
         """Spread of what was taken out."""
-        return self.noise_
+        return self.spread
 
-    def _fit(self, X: Array, codes: Rows) -> Any:
-        model = clone(self.transformer)
-        if not self.uses_labels:
-            return model.fit(X)
-        labels = np.where(codes >= 0, codes.astype(float), np.nan) if (codes < 0).any() else codes
-        return model.fit(X, labels)
-
-    def _report(self, X: Array, denoised: Array) -> Recovered:
-        assert self.scaling is not None and self.noise_ is not None
+    def report(self, X: Array, denoised: Array) -> Recovered:
+        """A cell is wrong if much more is taken out of it than of others in its column."""
         missing = np.isnan(X)
-        sizes = np.where(missing, 0.0, np.abs(X - denoised) / self.noise_)
+        sizes = np.where(missing, 0.0, np.abs(X - denoised) / self.spread)
         chances = np.where(missing, np.nan, expit(2.0 * (sizes - FAR)))
         scores = np.where(missing, -np.inf, np.abs(X - denoised) / self.scaling.scale)
         return _views(X, denoised, denoised, (sizes > FAR) | missing, chances, scores)
 
 
-@dataclass
-class Nothing(Engine):
-    """Takes the cells as they are, and the median of a column for one that is missing."""
+@dataclass(frozen=True)
+class Transformer(Engine):
+    """Any transformer that denoises; one that learns from labels sees no row that it is to recover."""
 
-    medians: Array | None = field(default=None, init=False)
+    transformer: Any
+    name: str
+    uses_labels: bool = False
 
-    def fit(self, X: Array, codes: Rows, folds: Folds) -> Recovered:
-        """Learn the medians."""
-        self.medians = inner_scaling(X).centre
-        return self.recover(X)
+    def fit(self, X: Array, codes: Rows, folds: Folds) -> tuple[FittedTransformer, Recovered]:
+        """Fit on all rows; the training rows are recovered fold by fold where labels are used."""
+        scaling = inner_scaling(X)
+        transformer = self._fit(X, codes, scaling)
+        denoised = (
+            self._denoise_folds(X, codes, folds, scaling) if self.uses_labels else _denoise(transformer, X, scaling)
+        )
+        fitted = FittedTransformer(transformer, scaling, inner_scaling(X - denoised).scale)
+        return fitted, fitted.report(X, denoised)
+
+    def _denoise_folds(self, X: Array, codes: Rows, folds: Folds, scaling: Scaling) -> Array:
+        """Rows stay as they are where the others have labels of one class only."""
+        denoised = _complete(X, scaling)
+        for train, test in folds:
+            if len(np.unique(codes[train][codes[train] >= 0])) > 1:
+                denoised[test] = _denoise(self._fit(X[train], codes[train], scaling), X[test], scaling)
+        return denoised
+
+    def _fit(self, X: Array, codes: Rows, scaling: Scaling) -> Any:
+        model = clone(self.transformer)
+        rows = X if _takes_missing(model) else _complete(X, scaling)
+        if not self.uses_labels:
+            return model.fit(rows)
+        labels = np.where(codes >= 0, codes.astype(float), np.nan) if (codes < 0).any() else codes
+        return model.fit(rows, labels)
+
+
+@dataclass(frozen=True)
+class FittedNothing(Fitted):
+    """The medians of the columns."""
+
+    medians: Array
+    judges_cells = False
 
     def recover(self, X: Array) -> Recovered:
         """Fill in."""
-        assert self.medians is not None
         missing = np.isnan(X)
         filled = np.where(missing, self.medians, X)
         unknown = np.where(missing, np.nan, 0.0)
         return Recovered({"raw": filled, "imputed": filled, "filled": filled}, unknown, np.where(missing, -np.inf, 0.0))
 
 
+@dataclass(frozen=True)
+class Nothing(Engine):
+    """Takes the cells as they are, and the median of a column for one that is missing."""
+
+    name: str = "none"
+
+    def fit(self, X: Array, codes: Rows, folds: Folds) -> tuple[FittedNothing, Recovered]:
+        """Learn the medians."""
+        fitted = FittedNothing(inner_scaling(X).centre)
+        return fitted, fitted.recover(X)
+
+
 def make_engine(recovery: Any, common_units: bool, n_columns: int) -> Engine:
     """The engine of that name, or round the transformer that is given."""
+    if not isinstance(recovery, str):
+        return Transformer(recovery, type(recovery).__name__, uses_labels=hasattr(recovery, "predict"))
     if recovery == "none" or (recovery == "auto" and n_columns > MOST_COLUMNS):
         return Nothing()
-    if recovery in ("auto", "gaussian"):
-        return Gaussian(common_units)
     if recovery == "rpca":
-        return Transformer(RobustPCA(scale=None if common_units else "robust"))
+        return Transformer(RobustPCA(scale=None if common_units else "robust"), "rpca")
     if recovery == "flr":
-        return Transformer(FLRClassifier.natural(scale=None if common_units else "standard"), uses_labels=True)
-    return Transformer(recovery, uses_labels=hasattr(recovery, "predict"))
+        return Transformer(FLRClassifier.natural(scale=None if common_units else "standard"), "flr", uses_labels=True)
+    return Gaussian(common_units)
 
 
 def _views(X: Array, filled: Array, denoised: Array, replaced: Mask, chances: Array, scores: Array) -> Recovered:
@@ -200,3 +234,24 @@ def _views(X: Array, filled: Array, denoised: Array, replaced: Mask, chances: Ar
         "filled": filled,
     }
     return Recovered(views, chances, scores)
+
+
+def _denoise(transformer: Any, X: Array, scaling: Scaling) -> Array:
+    """What the transformer makes of rows; it must keep their shape."""
+    rows = X if _takes_missing(transformer) else _complete(X, scaling)
+    denoised = np.asarray(transformer.transform(rows), dtype=np.float64)
+    if denoised.shape != X.shape or not np.isfinite(denoised).all():
+        raise InvalidParameterError(
+            f"recovery must be a transformer that denoises: it must give finite rows of {X.shape[1]} columns; got "
+            f"shape {denoised.shape} for {X.shape} from {transformer!r}. Use RobustPCA(), or one of the names."
+        )
+    return denoised
+
+
+def _takes_missing(transformer: Any) -> bool:
+    return bool(get_tags(transformer).input_tags.allow_nan)
+
+
+def _complete(X: Array, scaling: Scaling) -> Array:
+    """Rows with medians in missing cells, in memory of their own."""
+    return np.where(np.isnan(X), scaling.centre, X)

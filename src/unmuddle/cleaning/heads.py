@@ -5,9 +5,10 @@ Settings are chosen by accuracy on held-out noisy labels, ties going to the smoo
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from unmuddle.core.kernel import Choice, Ridge, fit_ridge, ridge_path
 from unmuddle.core.logistic import fit_logistic, predict_logistic
 from unmuddle.core.prox import Array
+from unmuddle.estimators.validation import NO_LABEL
 
 Rows = NDArray[np.intp]
 Folds = Sequence[tuple[Rows, Rows]]
@@ -24,8 +26,11 @@ Folds = Sequence[tuple[Rows, Rows]]
 STRENGTHS = np.logspace(-3, 1, 9)
 """Values of C, from smooth to rough."""
 
-LEAVES, TREES, FEW_TREES = (16, 5, 2), 100, 40
+LEAVES, TREES, TRIED_TREES = (16, 5, 2), 100, 40
 """Least rows in a leaf, from smooth to rough; trees in the forest, and in one that is only tried."""
+
+FEW, FEW_TREES, FEW_STRENGTHS = 100, 20, STRENGTHS[::2]
+"""Tables of fewer rows have that many trees and those values of C: they can tell no more apart."""
 
 FOLDS = 5
 LANDMARKS = 500
@@ -59,6 +64,14 @@ class Given:
     n_classes: int
     folds: Folds
     seed: int
+    few: bool = False
+    """Whether the table has so few rows that small models will do."""
+
+    @classmethod
+    def of(cls, codes: Rows, weights: Array, n_classes: int, seed: int) -> Self:
+        """A row of weight 0 has no label."""
+        counted = np.where(weights > 0, codes, NO_LABEL)
+        return cls(counted, weights, n_classes, make_folds(counted, seed), seed, len(codes) < FEW)
 
     @property
     def targets(self) -> Array:
@@ -68,25 +81,39 @@ class Given:
     @property
     def known(self) -> NDArray[np.bool_]:
         """Rows that count."""
-        return (self.codes >= 0) & (self.weights > 0)
+        return self.codes >= 0
+
+    @property
+    def counted(self) -> Array:
+        """Weights of the labels, 0 where there is none."""
+        return np.where(self.known, self.weights, 0.0)
+
+    @property
+    def strengths(self) -> Array:
+        """Values of C to choose from."""
+        return FEW_STRENGTHS if self.few else STRENGTHS
+
+    @property
+    def n_trees(self) -> int:
+        """Trees in the forest."""
+        return FEW_TREES if self.few else TREES
 
     def take(self, rows: Rows) -> Given:
         """The same for some rows, with folds of their own."""
         codes = self.codes[rows]
-        return Given(codes, self.weights[rows], self.n_classes, make_folds(codes, self.seed), self.seed)
+        return replace(self, codes=codes, weights=self.weights[rows], folds=make_folds(codes, self.seed))
 
     def accuracy(self, scores: Array) -> float:
         """Share of labels, by weight, that have the highest score."""
-        weights = np.where(self.known, self.weights, 0.0)
+        weights = self.counted
         return float(weights @ (scores.argmax(axis=1) == self.codes) / weights.sum())
 
 
 def make_folds(codes: Rows, seed: int) -> Folds:
-    """Five parts with as equal shares of the classes as possible; fewer where there are few rows."""
-    counts = np.bincount(codes[codes >= 0])
-    rarest = int(counts[counts > 0].min())
+    """Five parts with as equal shares of the classes, and of rows without a label, as possible; fewer of few rows."""
+    rarest = int(np.unique(codes, return_counts=True)[1].min())
     n_folds = min(FOLDS, len(codes))
-    split = StratifiedKFold if rarest >= n_folds and (codes >= 0).all() else KFold
+    split = StratifiedKFold if rarest >= n_folds else KFold
     return list(split(n_folds, shuffle=True, random_state=seed).split(codes, codes))
 
 
@@ -144,7 +171,7 @@ def tune_linear(X: Array, given: Given) -> tuple[float, float]:
     trains = [train[given.known[train]] for train, _ in given.folds]
     weights: list[Array | None] = [None] * len(trains)
     right: list[float] = []
-    for C in STRENGTHS:
+    for C in given.strengths:
         held_out = np.zeros((len(X), given.n_classes))
         for place, (train, (_, test)) in enumerate(zip(trains, given.folds, strict=True)):
             W = fit_logistic(X[train], given.targets[train], C, weights[place], given.weights[train])
@@ -154,7 +181,7 @@ def tune_linear(X: Array, given: Given) -> tuple[float, float]:
         if _is_past(right, len(X)):
             break
     best = int(np.argmax(right))
-    return float(STRENGTHS[best]), right[best]
+    return float(given.strengths[best]), right[best]
 
 
 def _is_past(right: list[float], n_rows: int) -> bool:
@@ -169,8 +196,8 @@ def hear_linear(X: Array, given: Given, C: float) -> Heard:
     everyone = np.flatnonzero(given.known)
     W = fit_logistic(X[everyone], given.targets[everyone], C, None, given.weights[everyone])
     held_out = np.zeros((len(X), given.n_classes))
-    for train, test in given.folds:
-        train = train[given.known[train]]
+    for others, test in given.folds:
+        train = others[given.known[others]]
         fold = fit_logistic(X[train], given.targets[train], C, W, given.weights[train])
         held_out[test] = predict_logistic(X[test], fold)
     return Heard(Linear(W), held_out)
@@ -178,7 +205,7 @@ def hear_linear(X: Array, given: Given, C: float) -> Heard:
 
 def tune_kernel(X: Array, given: Given) -> tuple[Choice, float]:
     """The width and penalty with the most left-out labels right, and their share."""
-    weights = np.where(given.known, given.weights, 0.0)
+    weights = given.counted
     path = ridge_path(X, given.targets, _landmarks(X, given.seed), weights)
     scored = [(given.accuracy(left_out), choice) for choice, left_out in path]
     best = max(range(len(scored)), key=lambda place: scored[place][0])
@@ -187,44 +214,39 @@ def tune_kernel(X: Array, given: Given) -> tuple[Choice, float]:
 
 def hear_kernel(X: Array, given: Given, choice: Choice) -> Heard:
     """Fit on all rows; leaving one out has a closed form."""
-    weights = np.where(given.known, given.weights, 0.0)
+    weights = given.counted
     ridge, left_out = fit_ridge(X, given.targets, _landmarks(X, given.seed), choice, weights)
     return Heard(Kernel(ridge), left_out)
 
 
 def hear_forest(X: Array, given: Given) -> Heard:
     """Trees judge the rows that they were not grown on; the size of leaves by these votes."""
-    rows = sample_rows(np.where(given.known, given.codes, -1), given.seed)
+    rows, everyone = sample_rows(given.codes, given.seed), np.flatnonzero(given.known)
     leaf = _tune_leaf(X[rows], given.take(rows))
-    everyone = np.flatnonzero(given.known)
-    head = Forest(_grow(X[everyone], given.codes[everyone], given.weights[everyone], leaf, given.seed), given.n_classes)
+    head = _grow(X[everyone], given.take(everyone), leaf)
     held_out = head.predict(X)
     held_out[everyone] = _out_of_bag(head)
     return Heard(head, held_out)
 
 
 def _tune_leaf(X: Array, given: Given) -> int:
-    def right(leaf: int) -> float:
-        forest = Forest(_grow(X, given.codes, given.weights, leaf, given.seed, FEW_TREES), given.n_classes)
-        return given.accuracy(_out_of_bag(forest))
-
-    return max(LEAVES, key=right)
+    """The leaf size with the most left-out labels right."""
+    return max(LEAVES, key=lambda leaf: given.accuracy(_out_of_bag(_grow(X, given, leaf, TRIED_TREES))))
 
 
-def _grow(X: Array, codes: Rows, weights: Array, leaf: int, seed: int, trees: int = TREES) -> RandomForestClassifier:
-    forest = RandomForestClassifier(trees, min_samples_leaf=leaf, oob_score=_no_score, random_state=seed)
-    return forest.fit(X, codes, sample_weight=weights)
-
-
-def _no_score(y: Rows, predicted: Rows) -> float:
-    """Only the votes are wanted."""
-    return 0.0
+def _grow(X: Array, given: Given, leaf: int, most: int = TREES) -> Forest:
+    trees = min(most, given.n_trees)
+    forest = RandomForestClassifier(trees, min_samples_leaf=leaf, oob_score=True, random_state=given.seed)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Some inputs do not have OOB scores", UserWarning)  # see _out_of_bag
+        forest.fit(X, given.codes, sample_weight=given.weights)
+    return Forest(forest, given.n_classes)
 
 
 def _out_of_bag(head: Forest) -> Array:
     """Votes of trees that did not meet the row; all classes alike where every tree did."""
     votes = np.asarray(head.forest.oob_decision_function_)
-    return head.spread(np.where(np.isfinite(votes), votes, 1.0 / votes.shape[1]))
+    return head.spread(np.where(votes.any(axis=1, keepdims=True), votes, 1.0 / votes.shape[1]))
 
 
 def _landmarks(X: Array, seed: int) -> Array:

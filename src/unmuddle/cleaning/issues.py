@@ -32,7 +32,9 @@ MOST_COMPARED = 20_000
 """Rows among which copies are looked for."""
 
 
-def label_issues(given: NDArray[Any], classes: NDArray[Any], index: Sequence[Hashable], verdict: Verdict) -> pd.DataFrame:
+def label_issues(
+    given: NDArray[Any], classes: NDArray[Any], index: Sequence[Hashable], verdict: Verdict
+) -> pd.DataFrame:
     """A line for each row: its label, what it should be, and why."""
     suggested = classes[verdict.suggested].tolist()
     rows = np.arange(len(given))
@@ -57,13 +59,12 @@ def label_issues(given: NDArray[Any], classes: NDArray[Any], index: Sequence[Has
 def _reason(given: Any, suggested: Any, wrong: float, chance: float, flag: bool) -> str:
     if given is None:
         return f"No label was given; models fitted to other rows say {suggested!r}, chance {chance:.2f}."
+    unseen = "Models that did not see this label"
     if flag:
-        return (
-            f"Models that did not see this label say {suggested!r}, chance {chance:.2f}; {given!r} has {1 - wrong:.2f}."
-        )
-    if wrong >= CERTAIN:
-        return f"{suggested!r} is likelier, chance {chance:.2f}, but too many such flags would be false."
-    return f"Models that did not see this label agree with it: {given!r} has chance {1 - wrong:.2f}."
+        return f"{unseen} say {suggested!r}, chance {chance:.2f}; {given!r} has {1 - wrong:.2f}."
+    if given == suggested:
+        return f"{unseen} agree with it: {given!r} has chance {1 - wrong:.2f}, the largest."
+    return f"{suggested!r} is likelier, chance {chance:.2f}; {given!r} has {1 - wrong:.2f}, too much for a flag."
 
 
 def flag_cells(chances: Array, encoding: Encoding, fdr: float) -> Mask:
@@ -88,10 +89,12 @@ def cell_issues(table: Table, flags: Mask, decoded: list[NDArray[Any]], scores: 
     rows, columns = np.nonzero(flags)
     return _table(
         row=rows,
-        index=to_objects([table.index[row] for row in rows]),
-        column=to_objects([table.labels[column] for column in columns]),
+        index=to_objects([table.index[row] for row in rows.tolist()]),
+        column=to_objects([table.labels[column] for column in columns.tolist()]),
         given=table.cells(rows, columns),
-        recovered=to_objects([decoded[column][row] for row, column in zip(rows, columns, strict=True)]),
+        recovered=to_objects(
+            [decoded[column][row : row + 1].tolist()[0] for row, column in zip(rows, columns, strict=True)]
+        ),
         score=scores[rows, columns],
         confidence=chances[rows, columns],
         flag=np.ones(len(rows), dtype=bool),
@@ -185,6 +188,26 @@ def _wilson(count: int, n: int, z: float = 1.645) -> tuple[float, float, float]:
     middle = (share + z**2 / (2 * n)) / damp
     reach = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / damp
     return share, max(0.0, middle - reach), min(1.0, middle + reach)
+
+
+def pack(table: pd.DataFrame) -> dict[str, Any]:
+    """A frame as plain arrays and lists."""
+    return {
+        "columns": list(table.columns),
+        "cells": [table.iloc[:, place].to_numpy() for place in range(table.shape[1])],
+        "index": None if isinstance(table.index, pd.RangeIndex) else list(table.index),
+        "attrs": dict(table.attrs),
+    }
+
+
+def unpack(packed: dict[str, Any]) -> pd.DataFrame:
+    """The frame again."""
+    table = pd.DataFrame(dict(enumerate(map(pd.Series, packed["cells"]))))
+    table.columns = pd.Index(packed["columns"])
+    if packed["index"] is not None:
+        table.index = pd.Index(packed["index"])
+    table.attrs.update(packed["attrs"])
+    return table
 
 
 def _table(**columns: Any) -> pd.DataFrame:

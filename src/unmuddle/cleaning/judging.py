@@ -20,16 +20,16 @@ from unmuddle.cleaning.heads import (
     tune_kernel,
     tune_linear,
 )
-from unmuddle.core.kernel import Choice
 from unmuddle.core.evidence import Evidence, discover, on_simplex, weigh
-from unmuddle.core.prox import Array
+from unmuddle.core.kernel import Choice
+from unmuddle.core.prox import Array, Mask
 from unmuddle.estimators.scaling import Scaling
 
 WORTH = 0.5
 """Standard errors by which another view must be better to be preferred."""
 
 LEVEL, CAUTION = 0.9, 0.1
-"""Of the interval of the noise rate; what a label counts there, for predictions of different rows share their errors."""
+"""Of the interval of the noise rate; what a label counts there, for predictions of several rows share their errors."""
 
 
 class Trial(NamedTuple):
@@ -72,7 +72,7 @@ class Verdict(NamedTuple):
     posterior: Array
     wrong: Array
     """Chance that the given label is wrong; NaN where there is none."""
-    flags: Array
+    flags: Mask
     suggested: Rows
 
 
@@ -86,7 +86,7 @@ class Rate(NamedTuple):
 
 def convene(recovered: Recovered, given: Given, scaling: Scaling) -> tuple[Panel, Array]:
     """Choose the view on noisy labels, fit the heads, and return what they say of rows they did not see."""
-    rows = sample_rows(np.where(given.known, given.codes, -1), given.seed)
+    rows = sample_rows(given.codes, given.seed)
     sample = given.take(rows)
     scaled = {name: scaling.apply(recovered.views[name]) for name in VIEWS if name in recovered.views}
     trials = tuple(_try(name, view[rows], sample) for name, view in _distinct(scaled).items())
@@ -102,10 +102,20 @@ def convene(recovered: Recovered, given: Given, scaling: Scaling) -> tuple[Panel
     return panel, mean_opinion([each.held_out for each in heard])
 
 
+def informed(P: Array, given: Given) -> Array:
+    """Held-out predictions; all classes alike if they meet the labels no more often than chance would.
+
+    A model that leaves a row out says any class but the row's own where features tell nothing.
+    """
+    said = P.argmax(axis=1)
+    shares = [np.bincount(codes[given.known], given.weights[given.known], P.shape[1]) for codes in (said, given.codes)]
+    by_chance = shares[0] @ shares[1] / (shares[0].sum() * shares[1].sum())
+    return P if given.accuracy(P) > by_chance else np.full_like(P, 1.0 / P.shape[1])
+
+
 def weigh_labels(P: Array, given: Given) -> Evidence:
     """What the given labels say about held-out predictions."""
-    codes = np.where(given.known, given.codes, -1)
-    return weigh(P, codes, 1.0 - given.accuracy(P), given.weights)
+    return weigh(P, given.codes, 1.0 - given.accuracy(P), given.weights)
 
 
 def judge_labels(P: Array, codes: Rows, evidence: Evidence, fdr: float) -> Verdict:

@@ -3,8 +3,8 @@
 Predictions P of models fitted to noisy labels are less sure than the truth would let them be. So the clean posterior is
 taken as P^t, normalised, and a given label g has the chance sum_y P^t(y | x) T[y, g]. For each power t on a grid, T is
 found by EM; the likelihood of the given labels then weighs the powers. Errors may be spread evenly over the other
-classes, or go where they go: that fits better anyway, classes that overlap most of all, so it is believed only if it fits
-much better.
+classes, or go where they go: that fits better anyway, most of all where classes overlap, so it is believed only if it
+fits much better.
 
 Wrong labels and overlapping classes explain the same labels equally well where all rows are equally uncertain. What
 tells them apart is whether rows that are easy to predict are mislabelled as often as others. Where even that says

@@ -29,8 +29,13 @@ def fit_logistic(X: Array, Q: Array, C: float, start: Array | None = None, weigh
         return float(-np.sum(targets * logs) + 0.5 * np.sum(W[:-1] ** 2) / C), gradient.ravel()
 
     first = np.zeros((d + 1, Q.shape[1])) if start is None else start
-    options = {"maxiter": MAX_ITER, "ftol": CHANGE, "gtol": GRADIENT * n}
-    found: Array = minimize(objective, first.ravel(), jac=True, method="L-BFGS-B", options=options).x
+    found: Array = minimize(
+        objective,
+        first.ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": MAX_ITER, "ftol": CHANGE, "gtol": GRADIENT * n},
+    ).x
     return found.reshape(d + 1, -1)
 
 

@@ -1,8 +1,8 @@
 """The leaderboard's methods: our cleaner, the chains that end in cleanlab round a forest, and finders of wrong cells.
 
 A cleaner round logistic regression searches the settings that the references search, on the labels that it believes;
-one round a forest gets the setting that is best on the noisy labels and the features as they came. The runner scales the
-features, for all methods alike.
+one round a forest gets the setting that is best on the noisy labels and the features as they came. The runner scales
+the features, for all methods alike.
 """
 
 from __future__ import annotations

@@ -1,0 +1,136 @@
+"""What the judges say of a row does not depend on the row's own label."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cleaning.planted import blobs
+from unmuddle.cleaning.heads import (
+    FEW,
+    FOLDS,
+    Given,
+    hear_forest,
+    hear_kernel,
+    hear_linear,
+    make_folds,
+    sample_rows,
+    tune_kernel,
+    tune_linear,
+)
+from unmuddle.core.kernel import Choice
+
+X, Y = blobs(60, apart=1.0)
+GIVEN = Given.of(Y, np.ones(60), 3, seed=0)
+
+
+def relabelled(row):
+    """The same labels and folds, but for one row."""
+    codes = Y.copy()
+    codes[row] = (codes[row] + 1) % 3
+    return replace(GIVEN, codes=codes)
+
+
+@pytest.mark.parametrize(
+    ("hear", "setting", "tolerance"),
+    [(hear_linear, 0.1, 1e-3), (hear_linear, 10.0, 1e-3), (hear_kernel, Choice(1.0, 0.1), 1e-9)],
+    ids=["linear smooth", "linear rough", "kernel"],
+)
+def test_a_changed_label_changes_what_is_said_of_other_rows_only(hear, setting, tolerance):
+    before = hear(X, GIVEN, setting).held_out
+    for row in (0, 17, 40):
+        after = hear(X, relabelled(row), setting).held_out
+        assert np.abs(after[row] - before[row]).max() < tolerance
+        assert np.abs(np.delete(after - before, row, axis=0)).max() > 10 * tolerance
+
+
+def test_kernel_predictions_for_rows_left_out_are_those_of_a_fit_without_them():
+    choice = Choice(1.0, 0.1)
+    left_out = hear_kernel(X, GIVEN, choice).held_out
+    for row in (3, 31):
+        without = np.where(np.arange(60) == row, -1, Y)
+        weights = np.where(np.arange(60) == row, 0.0, 1.0)
+        refitted = hear_kernel(X, replace(GIVEN, codes=without, weights=weights), choice).head
+        assert np.allclose(refitted.predict(X[[row]]), left_out[row], atol=1e-8)
+
+
+def test_trees_that_did_not_meet_a_row_do_not_repeat_its_label():
+    noise = np.random.default_rng(0).normal(size=(150, 3))
+    codes = np.random.default_rng(1).integers(0, 2, 150)
+    heard = hear_forest(noise, Given.of(codes, np.ones(150), 2, seed=0))
+    seen = (heard.head.predict(noise).argmax(axis=1) == codes).mean()
+    unseen = (heard.held_out.argmax(axis=1) == codes).mean()
+    assert unseen < 0.65 < seen
+
+
+def test_rows_without_a_label_or_weight_are_heard_and_have_no_say():
+    weights = np.where(np.arange(60) % 4 == 0, 0.0, 1.0)
+    codes = np.where(np.arange(60) % 5 == 0, -1, Y)
+    given = Given.of(codes, weights, 3, seed=0)
+    assert (given.codes[(weights == 0) | (codes < 0)] == -1).all()
+    assert given.known.sum() == ((weights > 0) & (codes >= 0)).sum()
+    assert np.array_equal(given.targets.sum(axis=1), given.known)
+    other = Given.of(np.where(weights == 0, (Y + 1) % 3, codes), weights, 3, seed=0)
+    for hear in (
+        lambda g: hear_linear(X, g, 1.0),
+        lambda g: hear_kernel(X, g, Choice(1.0, 0.1)),
+        lambda g: hear_forest(X, g),
+    ):
+        said = hear(given).held_out
+        assert np.isfinite(said).all()
+        assert np.array_equal(said, hear(other).held_out)
+
+
+def test_a_class_that_a_fold_does_not_meet_gets_no_votes_and_no_error():
+    codes = np.where(np.arange(60) == 5, 3, Y)
+    given = Given.of(codes, np.ones(60), 4, seed=0)
+    for heard in (hear_linear(X, given, 1.0), hear_kernel(X, given, Choice(1.0, 0.1)), hear_forest(X, given)):
+        assert heard.held_out.shape == (60, 4)
+        assert heard.held_out[5].argmax() != 3
+        assert heard.head.predict(X).shape == (60, 4)
+
+
+@pytest.mark.parametrize(
+    "codes", [np.arange(50) % 3, np.array([0, 1]), np.array([0, 0, 0, 1]), np.where(np.arange(50) % 2, -1, 0)]
+)
+def test_every_row_is_held_out_once_and_never_with_itself(codes):
+    folds = make_folds(codes, seed=0)
+    assert len(folds) == min(FOLDS, len(codes))
+    assert np.array_equal(np.sort(np.concatenate([test for _, test in folds])), np.arange(len(codes)))
+    for train, test in folds:
+        assert len(np.intersect1d(train, test)) == 0
+        assert len(train) + len(test) == len(codes)
+
+
+def test_classes_and_rows_without_a_label_are_shared_out_evenly():
+    codes = np.repeat([0, 1, -1], [40, 10, 50])
+    for _, test in make_folds(codes, seed=3):
+        assert [(codes[test] == code).sum() for code in (0, 1, -1)] == [8, 2, 10]
+
+
+def test_settings_are_chosen_on_labelled_rows_at_most_a_thousand():
+    codes = np.where(np.arange(3000) % 2, -1, 0)
+    rows = sample_rows(codes, seed=0)
+    assert len(np.unique(rows)) == 1000
+    assert (codes[rows] == 0).all()
+    assert np.array_equal(sample_rows(codes[:200], seed=0), np.arange(0, 200, 2))
+
+
+def test_chosen_settings_get_far_classes_right():
+    far, codes = blobs(60, apart=8.0)
+    given = Given.of(codes, np.ones(60), 3, seed=0)
+    assert tune_linear(far, given)[1] == 1.0
+    assert tune_kernel(far, given)[1] == 1.0
+
+
+def test_accuracy_counts_labels_by_weight():
+    given = Given.of(np.array([0, 1, 1, -1]), np.array([1.0, 2.0, 0.0, 1.0]), 2, seed=0)
+    assert given.accuracy(np.eye(2)[[0, 0, 1, 1]]) == pytest.approx(1 / 3)
+
+
+def test_only_small_tables_get_small_models():
+    few, many = (Given.of(np.arange(n) % 2, np.ones(n), 2, seed=0) for n in (FEW - 1, FEW))
+    assert few.few
+    assert not many.take(np.arange(10)).few
+    assert many.n_trees == 100 > few.n_trees
+    assert len(many.strengths) == 9 > len(few.strengths)
