@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import unmuddle
+from experiments.stand_in import StandIn
 from unmuddle import datasets
 from unmuddle.datasets import load_wine, registry
 from unmuddle.datasets.cifar10n import load_people
@@ -14,8 +14,9 @@ from unmuddle.errors import DatasetError
 from unmuddle.experiments import cleaners, ddc
 from unmuddle.experiments import task as tasks
 from unmuddle.experiments.cleaning_scores import calibration_error, recall_at, recall_curve, score_cleaning
-from unmuddle.experiments.methods import METHODS, Answer, Task, load_plugin
+from unmuddle.experiments.methods import Answer, Task
 from unmuddle.experiments.plan import Cell, Noise
+from unmuddle.experiments.references import STRENGTHS
 from unmuddle.experiments.run import Record, run_cell
 from unmuddle.experiments.store import read_store
 
@@ -154,12 +155,7 @@ def test_images_labelled_by_people_are_one_table_with_both_labels(tmp_path):
 
 @pytest.fixture(name="stand_in")
 def _stand_in(monkeypatch):
-    before = METHODS.copy()
-    monkeypatch.setattr(unmuddle, "HybridCleaner", None, raising=False)
-    load_plugin(Path(__file__).with_name("plugin_cleaner.py"))
-    module = next(m for name, m in sys.modules.items() if name.startswith("unmuddle_plugin_") and hasattr(m, "StandIn"))
-    monkeypatch.setattr(unmuddle, "HybridCleaner", module.StandIn)
-    assert before == METHODS
+    monkeypatch.setattr(cleaners, "HybridCleaner", StandIn)
 
 
 def test_all_that_a_cleaner_says_reaches_its_record(stand_in):
@@ -167,7 +163,7 @@ def test_all_that_a_cleaner_says_reaches_its_record(stand_in):
     record = run_cell(cell)
     assert record.status == "done", record.reason
     task, truth = tasks.make_task(cell)
-    model = unmuddle.HybridCleaner()
+    model = StandIn()
     repaired = model.fit_clean(task.X, task.y).y
     assert record.scores["labels_right"] == np.mean(repaired == truth.y)
     assert record.scores["labels_changed"] == record.scores["labels_flagged"] == np.mean(repaired != task.y)
@@ -178,25 +174,20 @@ def test_all_that_a_cleaner_says_reaches_its_record(stand_in):
     assert len(record.recall) == 60
 
 
-def test_a_cleaner_gets_the_tuned_estimator(stand_in, monkeypatch):
+def test_a_cleaner_gets_its_estimator_and_features_as_the_runner_scaled_them(monkeypatch):
     seen = []
-    kind = unmuddle.HybridCleaner
 
-    def remember(**settings):
-        seen.append(settings["estimator"])
-        return kind(**settings)
+    def remember(estimator, **settings):
+        seen.append((estimator, settings["scale"]))
+        return StandIn(estimator, **settings)
 
-    monkeypatch.setattr(unmuddle, "HybridCleaner", remember)
+    monkeypatch.setattr(cleaners, "HybridCleaner", remember)
     task, _ = tasks.make_task(Cell("any", "wine:60", Noise("none", "none"), 0))
-    cleaners.clean(task, None)
-    cleaners.clean(task, lambda X, task: ("tuned", len(X)))
-    assert seen == [None, ("tuned", 48)]
-
-
-def test_a_version_without_the_cleaner_leaves_its_row_missing(monkeypatch):
-    monkeypatch.setattr(unmuddle, "HybridCleaner", None, raising=False)
-    record = run_cell(Cell("hybrid", "wine", Noise("none", "none"), 0))
-    assert (record.status, "HybridCleaner" in record.reason) == ("missing", True)
+    cleaners.fit_hybrid(task)
+    cleaners.fit_hybrid_logistic(task)
+    assert [scale for _, scale in seen] == [None, None]
+    assert seen[0][0] is None
+    assert seen[1][0].param_grid == {"C": list(STRENGTHS)}
 
 
 FAKE = """

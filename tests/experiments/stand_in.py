@@ -5,8 +5,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-import unmuddle
-
 
 class Cleaned(NamedTuple):
     X: np.ndarray
@@ -15,8 +13,8 @@ class Cleaned(NamedTuple):
 
 
 class StandIn:
-    def __init__(self, estimator=None, recovery="auto", fdr=0.1, random_state=0):
-        self.estimator, self.recovery, self.fdr, self.random_state = estimator, recovery, fdr, random_state
+    def __init__(self, estimator=None, *, scale="standard", random_state=0):
+        self.estimator, self.scale, self.random_state = estimator, scale, random_state
 
     def fit_clean(self, X, y):
         self.classes_ = np.unique(y)
@@ -44,7 +42,3 @@ class StandIn:
 
     def predict(self, X):
         return self.classes_[((X[:, None] - self.means_) ** 2).sum(axis=2).argmin(axis=1)]
-
-
-if not hasattr(unmuddle, "HybridCleaner"):
-    unmuddle.HybridCleaner = StandIn
