@@ -218,8 +218,10 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31))
         given = self._given(labels, sample_weight, seed)
         matrix = np.ascontiguousarray(self._encoding.encode(X))
+        self._progress("recover")
         self._engine = make_engine(self.recovery, self.scale is None, matrix.shape[1])
         recovered = self._engine.fit(matrix, given.codes, given.folds)
+        self._progress("cross-fit")
         self._panel, P = convene(recovered, given, self._scaling(recovered))
         if pred_probs is not None:
             P = _check_probabilities(pred_probs, P.shape)
@@ -230,6 +232,9 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         rows = Seen(table, matrix, recovered, issues.flag_cells(recovered.chances, self._encoding, float(self.fdr)))
         self._publish(rows, labels, verdict, given, P)
         return rows, labels, verdict
+
+    def _progress(self, stage: str) -> None:
+        """Told when a stage begins; a caller who wants to know puts a function in its place."""
 
     def _validate_parameters(self) -> None:
         if isinstance(self.recovery, str) or not hasattr(self.recovery, "transform"):
