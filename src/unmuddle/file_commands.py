@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import signal
 import sys
 import threading
@@ -74,7 +73,7 @@ def clean(
     """
     with guarded(debug):
         roles = Roles(label, id_column, tuple(ignore or ()))
-        job = Job(file, roles, out, str(estimator.value), fdr, seed, review_only, force, _typed())
+        job = Job(file, roles, out, str(estimator.value), fdr, seed, review_only, force)
         if dry_run:
             _show_plan(*describe(job), as_json=as_json)
             return
@@ -247,8 +246,3 @@ def _plain(text: str) -> str:
 
 def _print_json(value: dict[str, Any]) -> None:
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
-
-
-def _typed() -> str:
-    """The command as it was typed."""
-    return shlex.join(["unmuddle", *sys.argv[1:]])

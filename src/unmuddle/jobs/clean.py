@@ -60,8 +60,6 @@ class Job:
         Whether to write lists and page, but no cleaned file.
     force : bool
         Whether an old folder of that name is replaced.
-    command : str
-        What the user typed, for the record.
     """
 
     path: Path
@@ -72,12 +70,21 @@ class Job:
     seed: int = 0
     review_only: bool = False
     force: bool = False
-    command: str = ""
 
     @property
     def folder(self) -> Path:
         """Where everything goes."""
         return (self.out or self.path.with_name(f"{self.path.stem}-cleaned")).absolute()
+
+    @property
+    def command(self) -> str:
+        """What a user types to have the same again, wherever it is written."""
+        roles = self.roles
+        named = [("--label", roles.label), ("--id", roles.id), *(("--ignore", name) for name in roles.ignore)]
+        chosen = [("--estimator", self.estimator), ("--fdr", self.fdr), ("--seed", self.seed)]
+        pairs = [(option, str(value)) for option, value in (*named, *chosen) if value is not None]
+        words = [word for pair in pairs for word in pair]
+        return shlex.join(["unmuddle", "clean", str(self.path), *words, *["--review-only"] * self.review_only])
 
 
 @dataclass(frozen=True)
@@ -280,7 +287,7 @@ def summarise(found: Found, changes: Sequence[Change], job: Job, stages: Stages)
     applied = 0 if job.review_only else 1
     return {
         "schema_version": SCHEMA_VERSION,
-        "command": job.command or shlex.join(["unmuddle", "clean", str(job.path)]),
+        "command": job.command,
         "versions": versions(),
         "seed": job.seed,
         "options": {"estimator": job.estimator, "fdr": job.fdr, "review_only": job.review_only},

@@ -44,7 +44,7 @@ def _could_run(text: str) -> bool:
 def write_list(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
     """A list as UTF-8; None is an empty cell."""
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
+    writer = csv.writer(stream)
     writer.writerow([guard(column) for column in columns])
     writer.writerows([["" if cell is None else guard(str(cell)) for cell in row] for row in rows])
     return stream.getvalue().encode()

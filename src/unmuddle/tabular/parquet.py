@@ -77,10 +77,9 @@ class ParquetFile(Source):
             by_column.setdefault(column, {})[row] = text
         table = self.data
         for position, cells in by_column.items():
-            field, values = table.schema.field(position), table.column(position).to_pylist()
-            for row, text in cells.items():
-                values[row] = _value(text, field.type, pa)
-            table = table.set_column(position, field, pa.array(values, type=field.type))
+            field = table.schema.field(position)
+            new = {row: _value(text, field.type, pa) for row, text in cells.items()}
+            table = table.set_column(position, field, _replace(table.column(position), new, pa))
         stream = io.BytesIO()
         pyarrow.parquet.write_table(table, stream)
         return stream.getvalue()
@@ -88,6 +87,22 @@ class ParquetFile(Source):
     def line(self, row: int) -> int:
         """There is no header."""
         return row + 1
+
+
+def _replace(column: Any, new: dict[int, Any], pa: Any) -> Any:
+    """The column with a few new values; categories keep their order, and new ones come last."""
+    values = column.to_pylist()
+    for row, value in new.items():
+        values[row] = value
+    if not pa.types.is_dictionary(column.type):
+        return pa.array(values, type=column.type)
+    known = column.unify_dictionaries().chunk(0).dictionary.to_pylist()
+    categories = list(dict.fromkeys([*known, *new.values()]))
+    places = {category: place for place, category in enumerate(categories)}
+    codes = pa.array([places.get(value) for value in values], type=column.type.index_type)
+    return pa.DictionaryArray.from_arrays(
+        codes, pa.array(categories, type=column.type.value_type), ordered=column.type.ordered
+    )
 
 
 def _text(value: Any) -> str:

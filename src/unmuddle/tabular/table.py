@@ -121,11 +121,12 @@ def features_of(source: Source, wanted: Sequence[tuple[str, bool]], id_column: s
 
 def frame_of(columns: Sequence[Column]) -> pd.DataFrame:
     """One frame of all columns."""
-    return pd.DataFrame({column.name: pd.Series(column.values, dtype=_dtype(column)) for column in columns})
+    return pd.DataFrame({column.name: _series(column) for column in columns})
 
 
-def _dtype(column: Column) -> Any:
-    return object if column.kind is Kind.CATEGORY else column.values.dtype
+def _series(column: Column) -> Any:
+    """Text stays objects, with None for what is missing."""
+    return pd.Series(column.values, dtype=object) if column.kind is Kind.CATEGORY else column.values
 
 
 def _column(source: Source, position: int, left_out: set[str]) -> Column:
