@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import skops.io
 from sklearn.tree._tree import Tree  # its arrays are checked
 
 from unmuddle import __version__
@@ -75,6 +74,8 @@ class Model:
 
 def save_model(model: Model) -> bytes:
     """The content of a model file; training rows and the lists of issues are left out."""
+    import skops.io  # noqa: PLC0415 - it imports all of scikit-learn
+
     state = {
         "schema_version": SCHEMA_VERSION,
         "unmuddle": __version__,
@@ -88,6 +89,8 @@ def save_model(model: Model) -> bytes:
 
 def load_model(path: Path) -> Model:
     """Read a model file; nothing in it is run."""
+    import skops.io  # noqa: PLC0415
+
     content = _read(path)
     try:
         unknown = set(skops.io.get_untrusted_types(data=content))
