@@ -440,12 +440,14 @@ COMMAND = [sys.executable, "-m", "unmuddle", "clean"]
 @pytest.mark.slow
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_signal_at_any_moment_leaves_all_or_nothing(trees, sent):
-    rng, stopped = np.random.default_rng(0), 0
+    rng, stopped, begun = np.random.default_rng(0), 0, time.monotonic()
+    assert subprocess.run([*COMMAND, trees, "--label", "species"], check=False).returncode == 0
+    whole = time.monotonic() - begun
     for _ in range(8):
         process = subprocess.Popen(
             [*COMMAND, trees, "--label", "species", "--force"], stderr=subprocess.PIPE, text=True
         )
-        time.sleep(rng.uniform(1.0, 6.0))
+        time.sleep(whole * rng.uniform(0.5, 1.05))
         process.send_signal(sent)
         said = process.communicate()[1]
         out = trees.with_name("trees-cleaned")
