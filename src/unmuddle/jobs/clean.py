@@ -36,8 +36,8 @@ OURS = re.compile(
 )
 """Files that a later run may replace."""
 
-SMALL = 2_000_000
-"""Cells up to which one BLAS thread is quickest: on Wine two took five times as long on busy cores, by spinning."""
+SMALL = 200_000
+"""Cells up to which one BLAS thread is used: on Wine, on busy cores, two threads made the fit several times longer."""
 
 YES = "yes"
 
