@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from unmuddle import __version__, datasets
+from unmuddle import __version__, datasets, file_commands
 from unmuddle.demo import Demo, run_demo
 from unmuddle.errors import UnmuddleError
 from unmuddle.experiments import campaign
@@ -40,6 +40,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+file_commands.add_to(app)
 
 
 def _print_version(wanted: bool) -> None:

@@ -53,8 +53,8 @@ class OutputError(UnmuddleError, OSError):
 
 
 OUTPUT_REMEDIES = {
-    errno.ENOSPC: "free some space and run again, what was finished is kept",
-    errno.EDQUOT: "free some of your quota and run again, what was finished is kept",
+    errno.ENOSPC: "free some space and run again",
+    errno.EDQUOT: "free some of your quota and run again",
     errno.EROFS: "the disk is read-only, choose another folder",
     errno.EACCES: "you may not write there, choose another folder",
     errno.ENOTDIR: "a part of that path is a file, choose another folder",

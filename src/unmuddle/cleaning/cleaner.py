@@ -242,7 +242,9 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         given = self._given(labels, sample_weight, seed)
         own = None if pred_probs is None else _check_probabilities(pred_probs, (len(given.codes), given.n_classes))
         matrix = np.ascontiguousarray(self._encoding.encode(X))
+        self._progress("recover")
         recovered = self._fit_engine(matrix, given)
+        self._progress("cross-fit")
         self._panel, P = convene(recovered, given, self._scaling(recovered))
         P = informed(P if own is None else own, given)
         self._evidence = weigh_labels(P, given)
@@ -272,6 +274,9 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         verdict = judge_labels(P, labels.codes, self._evidence, float(self.fdr))
         with np.errstate(invalid="ignore"):
             return verdict._replace(flags=verdict.flags & (verdict.wrong > issues.CERTAIN))
+
+    def _progress(self, stage: str) -> None:
+        """Told when a stage begins; a caller who wants to know puts a function in its place."""
 
     def _validate_parameters(self) -> None:
         is_transformer = hasattr(self.recovery, "transform") and not isinstance(self.recovery, type)

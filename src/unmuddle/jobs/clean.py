@@ -1,0 +1,329 @@
+"""Clean a file: read it, find what is wrong, and write everything into a folder that appears at once."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
+
+from unmuddle.cleaning import Cleaned, HybridCleaner
+from unmuddle.errors import InvalidParameterError, OutputError, UnmuddleWarning
+from unmuddle.files import check_new_folder, whole_folder
+from unmuddle.jobs.model import Model, save_model
+from unmuddle.jobs.stages import Stages
+from unmuddle.jobs.summary import NAME, SCHEMA_VERSION, versions
+from unmuddle.tabular import Roles, Table, prepare, read_source, write_list
+
+ESTIMATORS = ("auto", "logistic", "forest")
+LABEL_LIST, CELL_LIST, AUDIT, MODEL, PAGE = (
+    "label_issues.csv", "cell_issues.csv", "audit.csv", "model.skops", "report.html",
+)  # fmt: skip
+OURS = re.compile(
+    r"(cleaned|applied)\.\w+|(label_issues|cell_issues|audit)\.csv|model\.skops|report\.html|summary\.json"
+)
+"""Files that a later run may replace."""
+
+SMALL = 200_000
+"""Cells up to which one BLAS thread is used: on Wine, on busy cores, two threads made the fit several times longer."""
+
+YES = "yes"
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the user wants.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    roles : Roles
+        Which column is what.
+    out : Path or None
+        The folder to write; None for one beside the file, named after it.
+    estimator : {"auto", "logistic", "forest"}
+        What learns from the cleaned data.
+    fdr : float
+        Share of false alarms among flags.
+    seed : int
+        Of folds, samples and trees.
+    review_only : bool
+        Whether to write lists and page, but no cleaned file.
+    force : bool
+        Whether an old folder of that name is replaced.
+    """
+
+    path: Path
+    roles: Roles
+    out: Path | None = None
+    estimator: str = "auto"
+    fdr: float = 0.1
+    seed: int = 0
+    review_only: bool = False
+    force: bool = False
+
+    @property
+    def folder(self) -> Path:
+        """Where everything goes."""
+        return (self.out or self.path.with_name(f"{self.path.stem}-cleaned")).absolute()
+
+    @property
+    def command(self) -> str:
+        """What a user types to have the same again, wherever it is written."""
+        roles = self.roles
+        named = [("--label", roles.label), ("--id", roles.id), *(("--ignore", name) for name in roles.ignore)]
+        chosen = [("--estimator", self.estimator), ("--fdr", self.fdr), ("--seed", self.seed)]
+        pairs = [(option, str(value)) for option, value in (*named, *chosen) if value is not None]
+        words = [word for pair in pairs for word in pair]
+        return shlex.join(["unmuddle", "clean", str(self.path), *words, *["--review-only"] * self.review_only])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was written: the folder, its summary, and what the user should know."""
+
+    folder: Path
+    summary: dict[str, Any]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A cell of the file and the text that it gets."""
+
+    kind: str
+    row: int
+    position: int
+    given: str
+    new: str
+    confidence: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """A table, the cleaner that was fitted to it, and what it would change."""
+
+    table: Table
+    cleaner: HybridCleaner
+    cleaned: Cleaned
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def changes(self) -> list[Change]:
+        """All lines of the audit, as they look in the file."""
+        table, label = self.table, self.table.label.name
+        lines = []
+        for line in self.cleaned.audit.to_dict("records"):
+            name = label if line["kind"] == "label" else str(line["column"])
+            column = table.label if line["kind"] == "label" else table.feature(name)
+            given = "" if pd.isna(line["given"]) else column.text_of(line["given"])
+            new = column.text_of(line["new"])
+            if new != given:
+                place = int(line["row"]), table.position(name)
+                lines.append(Change(str(line["kind"]), *place, given, new, float(line["confidence"])))
+        return lines
+
+
+def describe(job: Job) -> tuple[Table, list[str]]:
+    """What a run would read and write, without doing it."""
+    _check_folder(job)
+    table = _read(job)
+    return table, [str(job.folder / name) for name in _files(table, job)]
+
+
+def clean_file(job: Job, stages: Stages | None = None) -> Outcome:
+    """Read, fit, write; the folder is complete or is not there."""
+    stages = stages or Stages()
+    _check_folder(job)
+    stages.begin("read")
+    table = _read(job)
+    found = _find(table, job, stages)
+    stages.begin("write")
+    with whole_folder(job.folder, force=job.force) as part:
+        summary, notes = _write(part, found, job, stages)
+    stages.end()
+    return Outcome(job.folder, summary, (*found.notes, *notes))
+
+
+def _check_folder(job: Job) -> None:
+    """Refuse early what cannot be written at the end; only a folder of our own is ever replaced."""
+    check_new_folder(job.folder, force=job.force)
+    foreign = sorted(path.name for path in job.folder.glob("*") if path.is_dir() or not OURS.fullmatch(path.name))
+    if foreign:
+        raise OutputError(
+            f"cannot replace {job.folder}: it holds what unmuddle did not write, {', '.join(foreign[:3])}; move that "
+            "away, or choose another folder."
+        )
+
+
+def _read(job: Job) -> Table:
+    return prepare(read_source(job.path), job.roles)
+
+
+def _find(table: Table, job: Job, stages: Stages) -> Found:
+    cleaner = HybridCleaner(_estimator(job), fdr=job.fdr, random_state=job.seed)
+    cleaner._progress = stages.begin  # type: ignore[method-assign]
+    threads = 1 if table.X.size <= SMALL else None
+    with warnings.catch_warnings(record=True) as told, threadpool_limits(threads):
+        warnings.simplefilter("always")
+        cleaned = cleaner.fit_clean(table.X, table.y)
+    ours = dict.fromkeys(str(each.message) for each in told if issubclass(each.category, UnmuddleWarning))
+    return Found(table, cleaner, cleaned, (*table.notes, *ours))
+
+
+def _estimator(job: Job) -> Any:
+    match job.estimator:
+        case "auto":
+            return None
+        case "logistic":
+            return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+        case "forest":
+            return RandomForestClassifier(200, min_samples_leaf=2, random_state=job.seed)
+    raise InvalidParameterError(
+        f"--estimator must be one of {', '.join(ESTIMATORS)}; got {job.estimator!r}. Choose one of these."
+    )
+
+
+def _files(table: Table, job: Job) -> list[str]:
+    cleaned = [] if job.review_only else [f"cleaned{table.source.suffix}"]
+    return [*cleaned, LABEL_LIST, CELL_LIST, AUDIT, MODEL, PAGE, NAME]
+
+
+def _write(folder: Path, found: Found, job: Job, stages: Stages) -> tuple[dict[str, Any], list[str]]:
+    table, changes = found.table, found.changes
+    if not job.review_only:
+        new = {(change.row, change.position): change.new for change in changes}
+        (folder / f"cleaned{table.source.suffix}").write_bytes(table.source.edit(new))
+    (folder / LABEL_LIST).write_bytes(label_list(found))
+    (folder / CELL_LIST).write_bytes(cell_list(found, changes))
+    (folder / AUDIT).write_bytes(_audit(table, [] if job.review_only else changes))
+    features = tuple((column.name, column.kind.is_numeric) for column in table.features)
+    (folder / MODEL).write_bytes(save_model(Model(found.cleaner, table.label.name, features)))
+    notes = write_page(folder / PAGE, found, job, stages)
+    summary = summarise(found, changes, job, stages)
+    summary["files"] = sorted([*(path.name for path in folder.iterdir()), NAME])
+    (folder / NAME).write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return summary, notes
+
+
+def label_list(found: Found) -> bytes:
+    """A line for each row, the most doubtful label first; accept says which are changed."""
+    issues = found.cleaner.label_issues_.sort_values("confidence", ascending=False, kind="stable", na_position="last")
+    columns = ["accept", *_place_names(found.table), "given", "suggested", "confidence", "reason"]
+    rows = (
+        [YES if line["flag"] else "", *_place(found.table, int(line["row"])), line["given"], line["suggested"],
+         _chance(line["confidence"]), line["reason"]]
+        for line in issues.to_dict("records")
+    )  # fmt: skip
+    return write_list(columns, rows)
+
+
+def cell_list(found: Found, changes: Sequence[Change]) -> bytes:
+    """A line for each cell that is wrong or missing, the most doubtful first; accept says which are changed."""
+    table = found.table
+    cells = sorted((change for change in changes if change.kind != "label"), key=lambda cell: -cell.confidence)
+    columns = ["accept", *_place_names(table), "column", "kind", "given", "recovered", "confidence"]
+    rows = (
+        [YES, *_place(table, cell.row), table.source.names[cell.position], cell.kind, cell.given, cell.new,
+         _chance(cell.confidence)]
+        for cell in cells
+    )  # fmt: skip
+    return write_list(columns, rows)
+
+
+def _audit(table: Table, changes: Iterable[Change]) -> bytes:
+    columns = ["kind", *_place_names(table), "column", "given", "new", "confidence"]
+    rows = (
+        [line.kind, *_place(table, line.row), table.source.names[line.position], line.given, line.new,
+         _chance(line.confidence)]
+        for line in changes
+    )  # fmt: skip
+    return write_list(columns, rows)
+
+
+def _place_names(table: Table) -> list[str]:
+    return ["row", "line", *([] if table.ids is None else ["id"])]
+
+
+def _place(table: Table, row: int) -> list[Any]:
+    return [row, table.source.line(row), *([] if table.ids is None else [table.ids[row]])]
+
+
+def _chance(value: float) -> str:
+    return "" if pd.isna(value) else f"{value:.4f}"
+
+
+def write_page(path: Path, found: Found, job: Job, stages: Stages) -> list[str]:
+    """The page, where this version has one; else a note."""
+    try:
+        report = import_module("unmuddle.report")
+    except ModuleNotFoundError as error:
+        if error.name != "unmuddle.report":
+            raise
+        return [f"{PAGE} is not written: this version has no page yet; the lists say the same"]
+    page = report.Report.of(
+        found.cleaner, found.table.X, found.table.y, found.cleaned, name=job.path.name, command=job.command,
+        label=found.table.label.name, seconds=sum(stages.seconds.values()), stages=dict(stages.seconds),
+    )  # fmt: skip
+    report.write_report(path, page)
+    return []
+
+
+def summarise(found: Found, changes: Sequence[Change], job: Job, stages: Stages) -> dict[str, Any]:
+    """All that a script may want to know."""
+    table, source = found.table, found.table.source
+    noise = found.cleaner.noise_report_
+    rate = noise[noise["quantity"] == "noise rate"].iloc[0]
+    worst = noise[noise["quantity"] == "hurts most"].iloc[0]
+    kinds = [change.kind for change in changes]
+    applied = 0 if job.review_only else 1
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "command": job.command,
+        "versions": versions(),
+        "seed": job.seed,
+        "options": {"estimator": job.estimator, "fdr": job.fdr, "review_only": job.review_only},
+        "input": {
+            "path": str(job.path.resolve()),
+            "sha256": source.sha256,
+            "bytes": len(source.content),
+            "format": source.format,
+            "rows": source.n_rows,
+            "columns": len(source.names),
+        },
+        "label": table.label.name,
+        "id": job.roles.id,
+        "types": {column.name: str(column.kind) for column in table.features},
+        "ignored": {column.name: column.why for column in table.ignored},
+        "counts": {
+            "labels": int(source.n_rows - table.label.n_missing),
+            "labels_flagged": int(found.cleaner.label_issues_["flag"].sum()),
+            "labels_missing": table.label.n_missing,
+            "cells": source.n_rows * len(table.features) - sum(column.n_missing for column in table.features),
+            "cells_flagged": len(found.cleaner.cell_issues_),
+            "cells_missing": sum(column.n_missing for column in table.features),
+            "rows_flagged": len(found.cleaner.row_issues_),
+            "labels_changed": applied * kinds.count("label"),
+            "cells_changed": applied * kinds.count("cell"),
+            "cells_filled": applied * kinds.count("missing cell"),
+        },
+        "rates": {
+            "label_noise": {name: round(float(rate[name]), 6) for name in ("estimate", "low", "high")},
+            "hurts_most": str(worst["name"]),
+        },
+        "seconds": stages.end(),
+        "notes": list(found.notes),
+    }

@@ -1,0 +1,321 @@
+"""Files in, files out: read by content, and what does not change stays to the letter."""
+
+import csv
+import io
+import pickle
+import re
+import zipfile
+from contextlib import suppress
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tables import csv_text, small_frame
+from unmuddle.errors import InvalidDataError, UnmuddleError
+from unmuddle.tabular import Kind, Roles, features_of, prepare, read_list, read_source, write_list
+from unmuddle.tabular.lists import FORMULA
+from unmuddle.tabular.text import spans
+
+ENCODINGS = {"utf-8": b"", "utf-8-sig": b"\xef\xbb\xbf", "utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}
+"""With the mark that a file begins with."""
+
+
+def write(folder, content, name="data"):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def refused(folder, content, roles=None):
+    """The message for a file that cannot be used; one line that names the file."""
+    path = write(folder, content)
+    with pytest.raises(InvalidDataError) as caught:
+        prepare(read_source(path), roles or Roles("species"))
+    message = str(caught.value)
+    assert str(path) in message
+    assert "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_text_comes_back_to_the_byte_but_for_the_changed_cell(tmp_path, delimiter, end):
+    text = csv_text(delimiter, end=end)
+    path = write(tmp_path, text)
+    source = read_source(path)
+    assert source.delimiter == delimiter
+    assert source.edit({}) == path.read_bytes()
+    edited = source.edit({(4, 6): "pale, or; so|\t", (4, 1): "1.00", (59, 7): "oak"}).decode()
+    before, after = text.split(end), edited.split(end)
+    assert [place for place, pair in enumerate(zip(before, after, strict=True)) if pair[0] != pair[1]] == [5, 60]
+    old, new = before[5].split(delimiter), next(csv.reader([after[5]], delimiter=delimiter))
+    assert new[6] == "pale, or; so|\t"
+    assert new[1] == "1.00"
+    assert new[5] == old[5] == f" {small_frame()['count'][4]}"
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_encodings_are_found_and_kept(tmp_path, encoding):
+    mark, codec = ENCODINGS[encoding], encoding.replace("-sig", "")
+    text = csv_text().replace("ash", "Äsche 😀")
+    path = write(tmp_path, mark + text.encode(codec))
+    source = read_source(path)
+    assert source.names[0] == "tag"
+    assert source.notes == ()
+    assert source.edit({(0, 7): "Ölbaum"}) == mark + text.replace("Äsche 😀", "Ölbaum", 1).encode(codec)
+
+
+def test_unmarked_utf16_and_latin1_are_read(tmp_path):
+    assert read_source(write(tmp_path, csv_text().encode("utf-16-le"))).edit({}) == csv_text().encode("utf-16-le")
+    latin = csv_text().replace("birch", "bouleau né").encode("latin-1")
+    source = read_source(write(tmp_path, latin))
+    assert "Latin-1" in source.notes[0]
+    assert source.edit({}) == latin
+    with pytest.raises(InvalidDataError, match="Save the file as UTF-8"):
+        source.edit({(0, 7): "😀"})
+
+
+CELL = st.text(alphabet='ab,"\n\r ;', max_size=5)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(CELL, min_size=1, max_size=5))
+def test_cells_are_found_where_the_csv_module_finds_them(cells):
+    stream = io.StringIO(newline="")
+    csv.writer(stream).writerow(cells)
+    record = stream.getvalue()
+    found = [record[start:end] for start, end in spans(record, ",")]
+    assert [next(csv.reader(io.StringIO(cell, newline="")), [""])[0] for cell in found] == cells
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet='ab,"', max_size=12))
+def test_even_odd_quotes_are_split_as_the_csv_module_does(record):
+    assert len(list(spans(record, ","))) == max(1, len(next(csv.reader([record]), [])))
+
+
+def test_types_are_inferred_and_what_says_nothing_is_left_out(tmp_path):
+    frame = small_frame()
+    frame["day"] = [f"{1 + row % 28:02d}.03.2024 10:15" for row in range(60)]
+    frame["zip"] = [f"0{row % 7}123" for row in range(60)]
+    frame["number"] = range(1, 61)
+    frame["serial"] = [10**17 + row * 7 for row in range(60)]
+    frame["nothing"] = ""
+    frame["remark"] = [f"note {row % 55}" for row in range(60)]
+    table = prepare(read_source(write(tmp_path, frame.to_csv(index=False))), Roles("species"))
+    kinds = {column.name: column.kind for column in (*table.features, *table.ignored)}
+    assert kinds == {
+        "length": Kind.NUMBER, "width": Kind.NUMBER, "depth": Kind.NUMBER, "height": Kind.NUMBER, "count": Kind.WHOLE,
+        "colour": Kind.CATEGORY, "zip": Kind.CATEGORY, "tag": Kind.ID, "day": Kind.DATE, "number": Kind.ID,
+        "serial": Kind.ID, "nothing": Kind.EMPTY, "remark": Kind.TEXT,
+    }  # fmt: skip
+    assert len(table.notes) == 7
+    assert "--id 'tag'" in table.notes[-1]
+    pd.testing.assert_frame_equal(
+        table.X[["length", "height", "count"]], frame[["length", "height", "count"]], check_dtype=False
+    )
+
+
+def test_decimal_commas_are_numbers_where_they_part_no_cells(tmp_path):
+    table = prepare(read_source(write(tmp_path, csv_text(";", comma=True))), Roles("species"))
+    np.testing.assert_array_equal(table.X["length"], small_frame()["length"])
+    assert table.feature("length").text_of(-0.001) == "0,00"
+    assert table.feature("length").text_of(12.3456) == "12,35"
+    assert table.feature("count").text_of(7.0) == "7"
+
+
+def excel(frame):
+    pytest.importorskip("openpyxl")
+    stream = io.BytesIO()
+    with pd.ExcelWriter(stream, engine="openpyxl") as book:
+        frame.to_excel(book, sheet_name="trees", index=False)
+        pd.DataFrame({"other": [1]}).to_excel(book, sheet_name="more", index=False)
+    return stream.getvalue()
+
+
+def parquet(frame):
+    pytest.importorskip("pyarrow")
+    stream = io.BytesIO()
+    frame.to_parquet(stream)
+    return stream.getvalue()
+
+
+def test_excel_keeps_all_but_the_changed_cells(tmp_path):
+    source = read_source(write(tmp_path, excel(small_frame()), "wrong_name.csv"))
+    table = prepare(source, Roles("species"))
+    np.testing.assert_array_equal(table.X["width"], small_frame()["width"])
+    assert table.feature("count").kind is Kind.WHOLE
+    assert source.suffix == ".xlsx"
+    again = pd.read_excel(io.BytesIO(source.edit({(10, 2): "201.5", (31, 4): "5.5", (3, 7): "=1+1"})), sheet_name=None)
+    expected = small_frame()
+    expected.loc[10, "width"], expected.loc[31, "height"], expected.loc[3, "species"] = 201.5, 5.5, "=1+1"
+    pd.testing.assert_frame_equal(again["trees"], expected, check_dtype=False)
+    assert again["more"]["other"].tolist() == [1]
+
+
+def test_parquet_keeps_types_and_all_but_the_changed_cells(tmp_path):
+    frame = small_frame()
+    frame["colour"] = frame["colour"].astype("category")
+    frame["count"] = frame["count"].astype("uint8")
+    frame["when"] = pd.Timestamp("2024-02-03")
+    frame["flag"] = frame["count"] > 12
+    source = read_source(write(tmp_path, parquet(frame)))
+    table = prepare(source, Roles("species"))
+    np.testing.assert_array_equal(table.X["width"], frame["width"])
+    assert [column.name for column in table.ignored] == ["tag", "when"]
+    edited = source.edit({(10, 2): "201.5", (5, 5): "17", (3, 7): "oak", (2, 6): "red", (0, 9): "True"})
+    expected = frame.copy()
+    expected.loc[10, "width"], expected.loc[5, "count"] = 201.5, 17
+    expected.loc[3, "species"], expected.loc[2, "colour"], expected.loc[0, "flag"] = "oak", "red", True
+    pd.testing.assert_frame_equal(pd.read_parquet(io.BytesIO(edited)), expected)
+
+
+def archive(**arrays):
+    stream = io.BytesIO()
+    np.savez(stream, **arrays)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "labels", [np.arange(60) % 3, np.array(["a", "b", "c"] * 20), (np.arange(60) % 2).astype(bool)]
+)
+def test_npz_keeps_types_and_all_but_the_changed_cells(tmp_path, labels):
+    X, extra = np.arange(240, dtype=np.float32).reshape(60, 4) ** 1.5, np.arange(3)
+    source = read_source(write(tmp_path, archive(X=X, y=labels, extra=extra)))
+    table = prepare(source, Roles())
+    assert table.y.tolist() == [str(label) for label in labels]
+    other = str(labels[1])
+    with np.load(io.BytesIO(source.edit({(5, 2): repr(float(np.float32(0.1))), (0, 4): other}))) as again:
+        X[5, 2] = 0.1
+        expected = labels.copy()
+        expected[0] = labels[1]
+        np.testing.assert_array_equal(again["X"], X)
+        np.testing.assert_array_equal(again["y"], expected)
+        np.testing.assert_array_equal(again["extra"], extra)
+        assert (again["X"].dtype, again["y"].dtype) == (X.dtype, labels.dtype)
+
+
+class Bomb:
+    """What a hostile file would hold."""
+
+    def __reduce__(self):
+        return (print, ("this must never run",))
+
+
+def lines(n=60, label="species"):
+    return [f"a,b,{label}", *(f"{row}.5,{row * 7 % 13},{'xyz'[row % 3]}" for row in range(n))]
+
+
+BAD = {
+    "empty": (b"", "it is empty"),
+    "blank": (b"\n \n", "it is empty"),
+    "binary junk": (bytes(range(1, 32)) * 40, "neither text nor"),
+    "NUL bytes": ("\n".join(lines()).replace("7.5", "7\0.5").encode(), "line 9: text must not hold NUL"),
+    "cut off": ("\n".join(lines())[:-6].encode(), "line 61: every line must have as many cells.*cut off"),
+    "cut off in quotes": (("\n".join(lines()) + '\n1.5,2,"x\n').encode(), "line 62: a quote that is opened"),
+    "a quote not closed": ("\n".join(lines()).replace("7.5,", '"7.5,').encode(), "line 9"),
+    "a line too long": ("\n".join(lines()).replace("9.5,", "9.5,1,", 1).encode(), "line 11: every line.* 3 .*got 4"),
+    "wrong delimiter": ("\n".join(lines()).replace(",", ":").encode(), "comma, semicolon, tab or bar"),
+    "mixed types": ("\n".join(lines()).replace("7.5,", "about 7,", 1).encode(), "line 9, column 'a'.*'about 7'"),
+    "infinite": ("\n".join(lines()).replace("7.5,", "inf,", 1).encode(), "line 9, column 'a'.*'inf'"),
+    "duplicate headers": ("\n".join(lines()).replace("a,b", "a, a").encode(), "'a' is the name of columns 1 and 2"),
+    "1 row": ("\n".join(lines(1)).encode(), "at least 10 rows.*got 1"),
+    "header only": ("\n".join(lines(0)).encode(), "at least 10 rows.*got 0"),
+    "1 class": ("\n".join(lines()).replace("y", "x").replace("z", "x").encode(), "column 'species': .*2 classes"),
+    "a label that is an amount": ("\n".join(lines()).replace("a,b,species", "species,b,a").encode(), "60 different"),
+    "all missing": (("a,b,species\n" + ",NA,x\n,?,y\n" * 20).encode(), "none does"),
+    "no label at all": (("a,species\n" + "1,\n2,\n" * 20).encode(), "all are missing"),
+    "label absent": ("\n".join(lines(label="speceis")).encode(), "got 'species'.*Nearest: 'speceis'"),
+    "no header": ("\n".join(lines()[1:]).encode(), "first line seems to hold data"),
+    "gzip": (b"\x1f\x8b\x08\x00" + b"\0" * 50, "gzip"),
+    "old Excel": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 50, "xlsx"),
+    "PDF": (b"%PDF-1.7 ...", "PDF"),
+    "pickle": (pickle.dumps([Bomb()] * 10), "pickle"),
+    "cut-off archive": (archive(X=np.eye(40), y=np.arange(40))[:2000], "cut off"),
+    "NPZ of objects": (archive(X=np.eye(40), y=np.array([Bomb()] * 40, dtype=object)), "Python objects"),
+    "NPZ without X": (archive(data=np.eye(3)), "matrix X; got data"),
+    "NPZ with a short y": (archive(X=np.eye(40), y=np.arange(39)), "one label for each of the 40 rows"),
+    "UTF-16 cut in half": (b"\xff\xfe" + "\n".join(lines()).encode("utf-16-le")[:-1], "UTF-16"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_bad_file_is_refused_in_one_line_with_place_and_remedy(tmp_path, case, capsys):
+    content, expected = BAD[case]
+    message = refused(tmp_path, content)
+    assert re.search(expected, message), message
+    assert "must never run" not in capsys.readouterr().out
+
+
+def test_damaged_excel_and_parquet_are_refused(tmp_path):
+    book = excel(small_frame())
+    assert "cut off" in refused(tmp_path, book[: len(book) // 2])
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as made:
+        made.writestr("xl/workbook.xml", "<broken")
+    assert "workbook must be whole" in refused(tmp_path, stream.getvalue())
+    table = parquet(small_frame())
+    assert "Parquet file must be whole" in refused(tmp_path, table[: len(table) // 2])
+
+
+def test_what_is_no_file_is_refused(tmp_path):
+    with pytest.raises(InvalidDataError, match="it is a folder"):
+        read_source(tmp_path)
+    with pytest.raises(InvalidDataError, match="there is none"):
+        read_source(tmp_path / "nowhere.csv")
+
+
+def test_ten_thousand_columns_are_read(tmp_path):
+    header = ",".join([*(f"c{place}" for place in range(10_000)), "species"])
+    rows = [",".join([*(str((place * row) % 17) for place in range(10_000)), "xy"[row % 2]]) for row in range(20)]
+    table = prepare(read_source(write(tmp_path, "\n".join([header, *rows]))), Roles("species"))
+    assert table.X.shape == (20, 10_000)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.binary(max_size=300), st.integers(0, 400), st.integers(0, 400))
+def test_no_bytes_lead_to_anything_but_a_table_or_our_own_error(tmp_path_factory, junk, at, cut):
+    content = "\n".join(lines()).encode()
+    path = tmp_path_factory.getbasetemp() / "fuzzed"
+    path.write_bytes(content[:at] + junk + content[at + cut :])
+    with suppress(UnmuddleError):
+        source = read_source(path)
+        assert source.edit({}) == path.read_bytes()
+        prepare(source, Roles("species"))
+
+
+def test_columns_for_a_model_are_found_by_name_and_type(tmp_path):
+    source = read_source(write(tmp_path, csv_text(";", comma=True)))
+    found = features_of(source, [("colour", False), ("length", True)], "tag")
+    assert found.columns.tolist() == ["colour", "length"]
+    np.testing.assert_array_equal(found["length"], small_frame()["length"])
+    assert found.index[3] == "tree-3"
+    with pytest.raises(InvalidDataError, match=r"'lenght'.*Nearest: 'length'"):
+        features_of(source, [("lenght", True)], None)
+    with pytest.raises(InvalidDataError, match="line 2, column 'colour': the column must hold numbers"):
+        features_of(source, [("colour", True)], None)
+
+
+TEXT = st.text(alphabet="=+-@\t'\" ,;1.5a\n\rä😀<", max_size=8)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=4))
+def test_lists_come_back_as_they_were_and_hold_no_formula(tmp_path_factory, rows):
+    path = tmp_path_factory.getbasetemp() / "list.csv"
+    path.write_bytes(write_list(["one", "two"], rows))
+    _, found = read_list(path, ["one"])
+    assert [(line["one"], line["two"]) for line in found] == rows
+    for record in csv.reader(io.StringIO(path.read_bytes().decode(), newline="")):
+        assert not any(cell.startswith(FORMULA) and not _is_number(cell) for cell in record)
+
+
+def _is_number(text):
+    try:
+        float(text.replace(",", "."))
+    except ValueError:
+        return False
+    return True
