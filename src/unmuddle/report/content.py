@@ -19,7 +19,8 @@ from unmuddle.cleaning.tables import Table
 from unmuddle.core.prox import Mask
 from unmuddle.report.grid import Grid, wrong_places
 from unmuddle.report.projection import project
-from unmuddle.report.text import chance, clip, counted, is_missing, percent, rounded, seconds as lasting, shown
+from unmuddle.report.text import clip, counted, is_missing, percent, rounded, shown
+from unmuddle.report.text import seconds as lasting
 
 MOST_LINES = 500
 """Lines of a table that are shown; the CSV files have all of them."""
@@ -306,13 +307,13 @@ class _Found:
                 ),
                 n_unseen=self.table.shape[1] - len(columns),
             )
-            for place, line in enumerate(flagged.itertuples(index=False))
+            for place, line in enumerate(_lines(flagged))
         ]
 
     def cell_lines(self) -> list[CellLine]:
         """Wrong cells, the surest first."""
         issues = self.cleaner.cell_issues_
-        order = np.argsort(-issues["score"].to_numpy(dtype=float), kind="stable")[:MOST_LINES]
+        order = np.lexsort([-issues[name].to_numpy(dtype=float) for name in ("score", "confidence")])[:MOST_LINES]
         return [
             CellLine(
                 self.index[row],
@@ -336,7 +337,7 @@ class _Found:
 
     def row_lines(self) -> list[RowLine]:
         """Outliers, and copies with another label."""
-        lines = self.cleaner.row_issues_.head(MOST_LINES).itertuples(index=False)
+        lines = _lines(self.cleaner.row_issues_.head(MOST_LINES))
         return [RowLine(self.index[line.row], line.kind, line.reason) for line in lines]
 
     def row_map(self, raw: Any) -> RowMap:
@@ -359,10 +360,14 @@ class _Found:
                 if line.flag else "",
             )
             for line, before, after in zip(
-                lines.itertuples(index=False), places.before.tolist(), places.after.tolist(), strict=True
+                _lines(lines), places.before.tolist(), places.after.tolist(), strict=True
             )
         ]  # fmt: skip
         return RowMap(tuple(dots), names, len(common), n_rows, places.explained)
+
+
+def _lines(frame: pd.DataFrame) -> list[Any]:
+    return list(frame.itertuples(index=False))
 
 
 def _missing(table: Table) -> Mask:
@@ -403,7 +408,7 @@ def convergence_of(estimator: Any) -> Convergence | None:
     trace = getattr(model, "trace_", None)
     if trace is None:
         return None
-    kinds = {"residual": "constraints are violated by", "dual": "last step, relative"}
+    kinds = {"residual": "how far constraints are violated", "dual": "dual residual, 0 where nothing moves any more"}
     curves = []
     for kind, title in kinds.items():
         found = [trace[name] for name in trace if name.startswith(kind)]
@@ -418,7 +423,7 @@ def _facts(cleaner: HybridCleaner, cleaned: Cleaned, seconds: float | None) -> l
     changes = cleaned.audit["kind"].value_counts()
     return [
         ("changes in the cleaned file", ", ".join(f"{kind}: {n:,}" for kind, n in changes.items()) or "none"),
-        ("features recovered by", shown(cleaner.recovery)),
+        ("features recovered by", f"{shown(cleaner.recovery)}; models look at {cleaner.view_} rows"),
         ("estimator", shown(cleaner.estimator) if cleaner.estimator is not None else "mean of the models that judged"),
         ("false alarms allowed", percent(float(cleaner.fdr))),
         ("seed", shown(cleaner.random_state) if cleaner.random_state is not None else "none: a new run may differ"),

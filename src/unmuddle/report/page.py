@@ -24,7 +24,9 @@ def render(report: Report) -> str:
     """The page as HTML in one piece. All that comes from the data is escaped."""
     environment = _environment()
     style, script = (environment.get_template(name).render() for name in ("report.css", "report.js"))
-    policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
+    policy = (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
+    )
     return environment.get_template("report.html").render(
         report=report, style=style, script=script, policy=policy, quoted=shlex.quote(report.folder)
     )

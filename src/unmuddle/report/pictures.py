@@ -28,7 +28,7 @@ SHAPES = (
     "m-{t}-{l}h{s}v{e}h-{s}z",
     "m-{t} 0a{t} {t} 0 1 0 {s} 0a{t} {t} 0 1 0-{s} 0z",
 )
-"""Marks of the classes: disc, square, triangle, diamond, triangle down, slanted, lying and standing bar; others a dot."""
+"""Marks of the classes: disc, square, triangle, diamond, triangle down, slanted, lying, standing bar; else a dot."""
 
 
 def step(share: float, most: float) -> int:
@@ -39,40 +39,53 @@ def step(share: float, most: float) -> int:
 def largest_confusion(transition: Sequence[Sequence[float]]) -> float:
     """The largest chance off the diagonal, as the darkest shade; small ones stay light."""
     others = [value for i, row in enumerate(transition) for j, value in enumerate(row) if i != j]
-    return max(0.2, *others)
+    return max([0.4, *others])
 
 
 def rate_picture(rate: Estimate) -> Markup:
     """The estimate and its interval on a line."""
     low, high = (end if math.isfinite(end) else rate.value for end in (rate.low, rate.high))
     most = min(1.0, max(0.4, math.ceil(12 * high) / 10))
-    x = lambda share: 12 + 376 * min(share, most) / most  # noqa: E731
+
+    def x(share: float) -> float:
+        return 20 + 360 * min(share, most) / most
+
     ticks = Markup("").join(
-        Markup('<line class="tick" x1="{0}" x2="{0}" y1="22" y2="30"/><text x="{0}" y="46" class="small middle">{1}</text>')
-        .format(_n(x(tenth / 10)), percent(tenth / 10))
+        Markup(
+            '<line class="tick" x1="{0}" x2="{0}" y1="22" y2="30"/><text x="{0}" y="46" class="small middle">{1}</text>'
+        ).format(_n(x(tenth / 10)), percent(tenth / 10))
         for tenth in range(0, round(10 * most) + 1, 1 if most <= 0.6 else 2)
-    )  # fmt: skip
+    )
     return Markup(
         '<svg class="rate" viewBox="0 0 400 52" role="img" aria-label="{}">'
-        '<line class="tick" x1="12" x2="388" y1="26" y2="26"/>{}'
-        '<rect class="band" x="{}" y="19" width="{}" height="14" rx="7"/><circle class="point" cx="{}" cy="26" r="6"/></svg>'
+        '<line class="tick" x1="20" x2="380" y1="26" y2="26"/>{}'
+        '<rect class="band" x="{}" y="19" width="{}" height="14" rx="7"/>'
+        '<circle class="point" cx="{}" cy="26" r="6"/></svg>'
     ).format(
         f"Estimated share of wrong labels {percent(rate.value)}, interval {percent(low)} to {percent(high)}",
-        ticks, _n(x(low)), _n(max(x(high) - x(low), 2)), _n(x(rate.value)),
-    )  # fmt: skip
+        ticks,
+        _n(x(low)),
+        _n(max(x(high) - x(low), 2)),
+        _n(x(rate.value)),
+    )
 
 
 def bar(estimate: Estimate, most: float) -> Markup:
     """A bar with the interval as a whisker, as wide as its share of the largest."""
-    width = 120.0
-    x = lambda value: _n(width * min(max(value, 0.0), most) / most if most > 0 else 0.0)  # noqa: E731
+
+    def x(value: float) -> str:
+        return _n(120 * min(max(value, 0.0), most) / most)
+
     if not math.isfinite(estimate.value):
         return Markup("")
     whisker = Markup("")
     if math.isfinite(estimate.low):
-        whisker = Markup('<path class="whisker" d="M{0} 4v6M{0} 7H{1}M{1} 4v6"/>').format(x(estimate.low), x(estimate.high))
+        whisker = Markup('<path class="whisker" d="M{0} 4v6M{0} 7H{1}M{1} 4v6"/>').format(
+            x(estimate.low), x(estimate.high)
+        )
     return Markup(
-        '<svg class="bar" viewBox="-1 0 122 14" aria-hidden="true"><rect class="fill" y="2" width="{}" height="10" rx="1"/>{}</svg>'
+        '<svg class="bar" viewBox="-1 0 122 14" aria-hidden="true">'
+        '<rect class="fill" y="2" width="{}" height="10" rx="1"/>{}</svg>'
     ).format(x(estimate.value), whisker)
 
 
@@ -110,6 +123,7 @@ def cells_picture(grid: Grid) -> Markup:
         )
         for row in _ticks(grid.n_rows)
     )
+    ticks += Markup('<text class="small end" x="{}" y="{}">row</text>').format(_n(left - 8), _n(top + height + 16))
     return Markup(
         '<svg class="cells" viewBox="0 0 {} {}" role="img" aria-label="Wrong cells by row and column">'
         "<title>Wrong cells: columns of the table from top to bottom, rows from left to right</title>{}{}{}{}</svg>"
@@ -135,9 +149,11 @@ def map_picture(rows: RowMap, after: bool) -> Markup:
     for place, dot in places:
         marks.setdefault(dot.suggested if after else dot.given, []).append(f"M{place[0]} {place[1]}")
     paths = Markup("").join(
-        Markup('<path class="{}" d="{}"/>').format(colour(rows, number), "".join(start + shape(rows, number) for start in starts))
+        Markup('<path class="{}" d="{}"/>').format(
+            colour(rows, number), "".join(start + shape(rows, number) for start in starts)
+        )
         for number, starts in sorted(marks.items(), reverse=True)
-    )  # fmt: skip
+    )
     rings = Markup("").join(
         Markup('<circle class="ring" cx="{}" cy="{}" r="7"><title>{}</title></circle>').format(*place, dot.issue)
         for place, dot in places
@@ -152,9 +168,9 @@ def map_picture(rows: RowMap, after: bool) -> Markup:
 
 def mark_picture(rows: RowMap, number: int) -> Markup:
     """The mark of a class, for the legend."""
-    return Markup('<svg class="mark" viewBox="-7 -7 14 14" aria-hidden="true"><path class="{}" d="M0 0{}"/></svg>').format(
-        colour(rows, number), shape(rows, number)
-    )
+    return Markup(
+        '<svg class="mark" viewBox="-7 -7 14 14" aria-hidden="true"><path class="{}" d="M0 0{}"/></svg>'
+    ).format(colour(rows, number), shape(rows, number))
 
 
 def colour(rows: RowMap, number: int) -> str:
@@ -186,20 +202,30 @@ def curve_picture(convergence: Convergence) -> Markup:
     low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
     high = max(high, low + 1)
     longest = max(len(curve) for _, curve in convergence.curves)
-    x = lambda place: 50 + 540 * place / max(longest - 1, 1)  # noqa: E731
-    y = lambda value: 12 + 196 * (high - math.log10(value)) / (high - low)  # noqa: E731
+
+    def x(place: int) -> str:
+        return _n(50 + 540 * place / max(longest - 1, 1))
+
+    def y(value: float, lower: float = 0.0) -> str:
+        return _n(12 + 196 * (high - math.log10(value)) / (high - low) + lower)
+
     lines = Markup("").join(
-        Markup('<line class="tick" x1="50" x2="590" y1="{0}" y2="{0}"/><text class="small end" x="44" y="{1}">1e{2}</text>')
-        .format(_n(y(10.0**power)), _n(y(10.0**power) + 4), power)
+        Markup(
+            '<line class="tick" x1="50" x2="590" y1="{0}" y2="{0}"/><text class="small end" x="44" y="{1}">1e{2}</text>'
+        ).format(y(10.0**power), y(10.0**power, 4), power)
         for power in range(low, high + 1)
-    )  # fmt: skip
+    )
     curves = Markup("").join(
         Markup('<polyline class="curve c{}" points="{}"><title>{}</title></polyline>').format(
-            number, " ".join(f"{_n(x(place))},{_n(y(value))}" for place, value in _thinned(curve) if value > 0), clip(name)
+            number,
+            " ".join(f"{x(place)},{y(value)}" for place, value in _thinned(curve) if value > 0),
+            clip(name),
         )
         for number, (name, curve) in enumerate(convergence.curves)
     )
-    ends = Markup('<text class="small" x="50" y="228">1</text><text class="small end" x="590" y="228">{} iterations</text>')
+    ends = Markup(
+        '<text class="small" x="50" y="228">1</text><text class="small end" x="590" y="228">{} iterations</text>'
+    )
     return Markup('<svg class="curves" viewBox="0 0 600 236" role="img" aria-label="Convergence">{}{}{}</svg>').format(
         lines, curves, ends.format(longest)
     )

@@ -21,9 +21,9 @@ TURNING = {chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A)
 
 
 def shown(value: Any, most: int = MOST_CHARACTERS) -> str:
-    """A value of the user's data as text.
+    r"""A value of the user's data as text.
 
-    >>> shown(14.230), shown(None), shown("two\\nlines"), shown("a" * 500, most=3)
+    >>> shown(14.230), shown(None), shown("two\nlines"), shown("a" * 500, most=3)
     ('14.23', '–', 'two↵lines', 'aaa… (500 characters)')
     """
     if isinstance(value, str):
@@ -69,14 +69,15 @@ def rounded(value: Any) -> str:
     """
     if is_missing(value) or isinstance(value, Integral) or not isinstance(value, Real):
         return shown(value)
-    return f"{float(value):.0f}" if 1e4 <= abs(value) < 1e15 else f"{float(value):.4g}"
+    size = float(value)
+    return f"{size:.0f}" if 1e4 <= abs(size) < 1e15 else f"{size:.4g}"
 
 
 def percent(share: float, digits: int = 0) -> str:
-    """A share in per cent, or a dash where it is not known.
+    r"""A share in per cent, or a dash where it is not known.
 
     >>> percent(0.1976)
-    '20\\xa0%'
+    '20\xa0%'
     """
     return NOTHING if math.isnan(share) else f"{100 * share:.{digits}f}\N{NO-BREAK SPACE}%"
 
@@ -88,7 +89,7 @@ def chance(value: float) -> str:
 
 def seconds(value: float) -> str:
     """A duration."""
-    return f"{value:.1f} s" if value < 100 else f"{value / 60:.1f} min"
+    return f"{value:.2g} s" if value < 1 else f"{value:.1f} s" if value < 100 else f"{value / 60:.1f} min"
 
 
 def counted(n: int, what: str) -> str:

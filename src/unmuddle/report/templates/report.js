@@ -45,13 +45,14 @@
     const choice = controls.querySelector("select");
     const output = controls.querySelector("output");
     const rows = Array.from(table.tBodies[0].rows);
-    const texts = rows.map((row) => row.textContent.toLowerCase());
+    const plain = (text) => text.toLowerCase().replace(/\s+/g, " ").trim();
+    const texts = rows.map((row) => plain(Array.from(row.cells, (cell) => cell.textContent).join(" ")));
     const update = () => {
-      const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+      const phrase = plain(search.value);
       const wanted = choice ? choice.value : "";
       let shown = 0;
       rows.forEach((row, place) => {
-        const fits = words.every((word) => texts[place].includes(word)) && (!wanted || (row.dataset.of || "").split(" ").includes(wanted));
+        const fits = texts[place].includes(phrase) && (!wanted || (row.dataset.of || "").split(" ").includes(wanted));
         row.hidden = !fits;
         if (fits) shown += 1;
       });
