@@ -25,7 +25,7 @@ NASTY = (
     "\x00\x07 &amp; ]]> <!--",
 )
 
-VOID = {"meta", "link", "br", "input", "img", "hr"}
+VOID = {"meta", "link", "br", "input", "img", "hr", "wbr"}
 
 
 @dataclass(frozen=True)

@@ -290,8 +290,13 @@ class _Found:
         """Wrong labels with cells of their rows."""
         number = {name: place for place, name in enumerate(self.cleaner.classes_.tolist())}
         issues = self.cleaner.cell_issues_
-        better = dict(zip(self.places, map(rounded, issues["recovered"]), strict=True))
         rows, columns = flagged["row"].tolist(), range(min(MOST_CELLS, self.table.shape[1]))
+        shown_rows = set(rows)
+        better = {
+            place: rounded(value)
+            for place, value in zip(self.places, issues["recovered"], strict=True)
+            if place[0] in shown_rows
+        }
         grid = [self.table.cells(rows, [column] * len(rows)) for column in columns]
         return [
             LabelLine(
@@ -445,9 +450,11 @@ def _version(package: str) -> str:
 def _checksum(table: Table, y: Any, checksum: str | None) -> tuple[str, str]:
     if checksum is not None:
         return "SHA-256 of the file", clip(checksum)
-    digest = hashlib.sha256()
-    for position in range(table.shape[1]):
+    digest = hashlib.sha256(repr((list(table.labels), list(y))).encode("utf-8", "backslashreplace"))
+    matrix = table.matrix()
+    if matrix is not None:
+        digest.update(np.ascontiguousarray(matrix).tobytes())
+    for position in range(table.shape[1] if matrix is None else 0):
         cells = table.column(position).objects().tolist()
-        digest.update(repr((table.labels[position], cells)).encode("utf-8", "backslashreplace"))
-    digest.update(repr(list(y)).encode("utf-8", "backslashreplace"))
+        digest.update(repr(cells).encode("utf-8", "backslashreplace"))
     return "SHA-256 of the cells", digest.hexdigest()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -62,16 +63,22 @@ def wrong_places(cleaner: HybridCleaner, names: Sequence[Hashable]) -> list[tupl
     by_name: dict[Hashable, list[int]] = {}
     for position, name in enumerate(names):
         by_name.setdefault(name, []).append(position)
+    issues, scores = cleaner.cell_issues_, cleaner.cell_scores_
+    rows = issues["row"].tolist()
+    if len(by_name) == len(names):
+        return [(row, by_name[name][0]) for row, name in zip(rows, issues["column"], strict=True)]
     places: list[tuple[int, int]] = []
     taken = set()
-    issues, scores = cleaner.cell_issues_, cleaner.cell_scores_
-    for row, name, score in zip(issues["row"].tolist(), issues["column"], issues["score"], strict=True):
-        positions = by_name.get(name, range(len(names)))
+    for row, name, score in zip(rows, issues["column"], issues["score"], strict=True):
+        positions = by_name[name]
         free = [place for place in positions if (row, place) not in taken] or positions
-        distances = [abs(scores[row, place] - score) for place in free]
-        places.append((row, free[int(np.argmin(distances))]))
+        places.append((row, min(free, key=partial(_distance, scores[row], score))))
         taken.add(places[-1])
     return places
+
+
+def _distance(scores: Array, score: float, place: int) -> float:
+    return abs(float(scores[place]) - score)
 
 
 def _bin(mask: Mask, rows_each: int, columns_each: int) -> Array:

@@ -14,8 +14,8 @@ from unmuddle.report.text import clip, percent
 STEPS = 6
 """Shades of a heat map."""
 
-SIZE = 3.6
-"""Half the width of a mark on the map."""
+SIZE, SMALL, CROWD = 3.6, 2.1, 500
+"""Half the width of a mark on the map; where there are more marks than the last, they are small."""
 
 SHAPES = (
     "m-{s} 0a{s} {s} 0 1 0 {d} 0a{s} {s} 0 1 0-{d} 0z",
@@ -40,6 +40,12 @@ def largest_confusion(transition: Sequence[Sequence[float]]) -> float:
     """The largest chance off the diagonal, as the darkest shade; small ones stay light."""
     others = [value for i, row in enumerate(transition) for j, value in enumerate(row) if i != j]
     return max([0.4, *others])
+
+
+def breakable(name: str) -> Markup:
+    """A name that may go on in the next line after an underscore or a stroke."""
+    parts = name.replace("/", "/\0").replace("_", "_\0").split("\0")
+    return Markup("<wbr>").join(parts)
 
 
 def rate_picture(rate: Estimate) -> Markup:
@@ -150,20 +156,22 @@ def map_picture(rows: RowMap, after: bool) -> Markup:
         marks.setdefault(dot.suggested if after else dot.given, []).append(f"M{place[0]} {place[1]}")
     paths = Markup("").join(
         Markup('<path class="{}" d="{}"/>').format(
-            colour(rows, number), "".join(start + shape(rows, number) for start in starts)
+            colour(rows, number), "".join(start + shape(rows, number, _size(rows)) for start in starts)
         )
         for number, starts in sorted(marks.items(), reverse=True)
     )
     rings = Markup("").join(
-        Markup('<circle class="ring" cx="{}" cy="{}" r="7"><title>{}</title></circle>').format(*place, dot.issue)
+        Markup('<circle class="ring" cx="{}" cy="{}" r="{}"><title>{}</title></circle>').format(
+            *place, _n(2 * _size(rows)), dot.issue
+        )
         for place, dot in places
         if dot.issue
     )
     title = "after recovery, by suggested label" if after else "as given, by given label"
     return Markup(
-        '<svg class="map" viewBox="0 0 400 320" role="img" aria-label="Rows {0}"><title>Rows {0}</title>'
+        '<svg class="map{3}" viewBox="0 0 400 320" role="img" aria-label="Rows {0}"><title>Rows {0}</title>'
         '<rect class="frame" x=".5" y=".5" width="399" height="319" rx="6"/>{1}{2}</svg>'
-    ).format(title, paths, rings)
+    ).format(title, paths, rings, " crowded" if len(rows.dots) > CROWD else "")
 
 
 def mark_picture(rows: RowMap, number: int) -> Markup:
@@ -178,11 +186,15 @@ def colour(rows: RowMap, number: int) -> str:
     return "k-other" if _is_other(rows, number) else f"k{number}"
 
 
-def shape(rows: RowMap, number: int) -> str:
+def shape(rows: RowMap, number: int, size: float = SIZE) -> str:
     """The outline of a mark, from its centre."""
-    sizes = {"s": SIZE, "d": 2 * SIZE, "l": 1.25 * SIZE, "e": 2.5 * SIZE, "t": SIZE / 2}
+    sizes = {"s": size, "d": 2 * size, "l": 1.25 * size, "e": 2.5 * size, "t": size / 2}
     outline = SHAPES[-1 if _is_other(rows, number) else number]
     return outline.format(**{name: _n(size) for name, size in sizes.items()})
+
+
+def _size(rows: RowMap) -> float:
+    return SMALL if len(rows.dots) > CROWD else SIZE
 
 
 def _is_other(rows: RowMap, number: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import eigh
 
 from unmuddle.core.prox import Array
 from unmuddle.estimators.scaling import inner_scaling
@@ -27,14 +28,26 @@ def project(raw: Array, recovered: Array) -> Projection:
     scaling = inner_scaling(filled)
     after = scaling.apply(recovered)
     centre = after.mean(axis=0)
-    _, sizes, directions = np.linalg.svd(after - centre, full_matrices=False)
+    directions, explained = _main_directions(after - centre)
     axes = np.zeros((raw.shape[1], 2))
-    axes[:, : min(2, len(directions))] = _facing(directions[:2]).T
-    total = float((sizes**2).sum())
+    axes[:, : len(directions)] = _facing(directions).T
     before, after = (scaling.apply(filled) - centre) @ axes, (after - centre) @ axes
     low, high = _frame(np.vstack([before, after]))
     first, second = (np.clip((points - low) / (high - low), 0.0, 1.0) for points in (before, after))
-    return Projection(first, second, float((sizes[:2] ** 2).sum()) / total if total > 0 else 0.0)
+    return Projection(first, second, explained)
+
+
+def _main_directions(rows: Array) -> tuple[Array, float]:
+    """Up to two unit vectors along which rows vary most, and their share of all variation."""
+    is_wide = rows.shape[1] > rows.shape[0]
+    gram = rows @ rows.T if is_wide else rows.T @ rows
+    total = float(np.trace(gram))
+    if not total > 0:
+        return np.zeros((0, rows.shape[1])), 0.0
+    sizes, vectors = eigh(gram, subset_by_index=[max(0, len(gram) - 2), len(gram) - 1])
+    known = sizes > 1e-12 * total
+    directions = (rows.T @ vectors if is_wide else vectors)[:, known][:, ::-1].T
+    return directions / np.linalg.norm(directions, axis=1, keepdims=True), float(sizes[known].sum()) / total
 
 
 def _facing(directions: Array) -> Array:
