@@ -53,6 +53,11 @@ class Grid:
         return len(self.wrong), len(self.names)
 
     @property
+    def largest(self) -> float:
+        """The largest share of wrong cells, which has the darkest shade; 1 where nothing is wrong."""
+        return max(map(max, self.wrong)) or 1.0
+
+    @property
     def is_binned(self) -> bool:
         """Whether a square stands for several cells."""
         return self.rows_each * self.columns_each > 1

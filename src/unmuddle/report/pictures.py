@@ -104,7 +104,7 @@ def cells_picture(grid: Grid) -> Markup:
     for row, (wrong, missing) in enumerate(zip(grid.wrong, grid.missing, strict=True)):
         for column, (share, hole) in enumerate(zip(wrong, missing, strict=True)):
             if share > 0 or hole > 0:
-                name = f"h{step(share, 1.0)}" if share > 0 else "hole"
+                name = f"h{step(share, grid.largest)}" if share > 0 else "hole"
                 shades.setdefault(name, []).append(f"M{_n(left + wide * row)} {_n(top + high * column)}")
     size = f"h{_n(wide)}v{_n(high - 1)}h-{_n(wide)}z"
     paths = Markup("").join(
