@@ -54,7 +54,7 @@ class Grid:
 
     @property
     def largest(self) -> float:
-        """The largest share of wrong cells, which has the darkest shade; 1 where nothing is wrong."""
+        """The largest share of wrong cells, which has the strongest colour; 1 where nothing is wrong."""
         return max(map(max, self.wrong)) or 1.0
 
     @property

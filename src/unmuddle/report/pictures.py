@@ -100,11 +100,11 @@ def cells_picture(grid: Grid) -> Markup:
     n_rows, n_columns = grid.shape
     wide, high, left, top = max(3.0, min(24.0, 720 / n_rows)), 14.0 if n_columns <= 30 else 11.0, 170.0, 4.0
     width, height = wide * n_rows, high * n_columns
-    shades: dict[str, list[str]] = {}
+    most, shades = grid.largest, dict[str, list[str]]()
     for row, (wrong, missing) in enumerate(zip(grid.wrong, grid.missing, strict=True)):
         for column, (share, hole) in enumerate(zip(wrong, missing, strict=True)):
             if share > 0 or hole > 0:
-                name = f"h{step(share, grid.largest)}" if share > 0 else "hole"
+                name = f"h{step(share, most)}" if share > 0 else "hole"
                 shades.setdefault(name, []).append(f"M{_n(left + wide * row)} {_n(top + high * column)}")
     size = f"h{_n(wide)}v{_n(high - 1)}h-{_n(wide)}z"
     paths = Markup("").join(
