@@ -5,6 +5,9 @@ from unmuddle.core.admm import ADMM
 from unmuddle.core.paper import Algorithm1
 from unmuddle.core.result import Status
 from unmuddle.estimators import FLRClassifier, RobustPCA, flr_path
+from unmuddle.report import summary_html
+
+HybridCleaner.notebook_summary = staticmethod(summary_html)
 
 __version__ = "0.1.0"
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -127,6 +128,9 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
     60 0 1
     """
 
+    notebook_summary: ClassVar[Callable[[Any], str] | None] = None
+    """Tells in HTML what a fitted cleaner found; rooms above set it."""
+
     def __init__(
         self,
         estimator: Any = None,
@@ -229,6 +233,18 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+    def _repr_html_inner(self) -> str:
+        return self._summary() + super()._repr_html_inner()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        return bundle | {kind: self._summary() + html for kind, html in bundle.items() if kind == "text/html"}
+
+    def _summary(self) -> str:
+        """What a notebook shows over scikit-learn's diagram."""
+        tell = type(self).notebook_summary
+        return tell(self) if tell is not None and hasattr(self, "label_issues_") else ""
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, pred_probs: Any) -> tuple[Seen, Labels, Verdict]:
         self._validate_parameters()
