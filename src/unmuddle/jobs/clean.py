@@ -8,7 +8,6 @@ import shlex
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from unmuddle.files import check_new_folder, whole_folder
 from unmuddle.jobs.model import Model, save_model
 from unmuddle.jobs.stages import Stages
 from unmuddle.jobs.summary import NAME, SCHEMA_VERSION, versions
+from unmuddle.report import Report, write_report
 from unmuddle.tabular import Roles, Table, prepare, read_source, write_list
 
 ESTIMATORS = ("auto", "logistic", "forest")
@@ -153,9 +153,9 @@ def clean_file(job: Job, stages: Stages | None = None) -> Outcome:
     found = _find(table, job, stages)
     stages.begin("write")
     with whole_folder(job.folder, force=job.force) as part:
-        summary, notes = _write(part, found, job, stages)
+        summary = _write(part, found, job, stages)
     stages.end()
-    return Outcome(job.folder, summary, (*found.notes, *notes))
+    return Outcome(job.folder, summary, tuple(found.notes))
 
 
 def _check_folder(job: Job) -> None:
@@ -202,7 +202,7 @@ def _files(table: Table, job: Job) -> list[str]:
     return [*cleaned, LABEL_LIST, CELL_LIST, AUDIT, MODEL, PAGE, NAME]
 
 
-def _write(folder: Path, found: Found, job: Job, stages: Stages) -> tuple[dict[str, Any], list[str]]:
+def _write(folder: Path, found: Found, job: Job, stages: Stages) -> dict[str, Any]:
     table, changes = found.table, found.changes
     if not job.review_only:
         new = {(change.row, change.position): change.new for change in changes}
@@ -212,11 +212,11 @@ def _write(folder: Path, found: Found, job: Job, stages: Stages) -> tuple[dict[s
     (folder / AUDIT).write_bytes(_audit(table, [] if job.review_only else changes))
     features = tuple((column.name, column.kind.is_numeric) for column in table.features)
     (folder / MODEL).write_bytes(save_model(Model(found.cleaner, table.label.name, features)))
-    notes = write_page(folder / PAGE, found, job, stages)
+    write_page(folder / PAGE, found, job, stages)
     summary = summarise(found, changes, job, stages)
     summary["files"] = sorted([*(path.name for path in folder.iterdir()), NAME])
     (folder / NAME).write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    return summary, notes
+    return summary
 
 
 def label_list(found: Found) -> bytes:
@@ -266,20 +266,14 @@ def _chance(value: float) -> str:
     return "" if pd.isna(value) else f"{value:.4f}"
 
 
-def write_page(path: Path, found: Found, job: Job, stages: Stages) -> list[str]:
-    """The page, where this version has one; else a note."""
-    try:
-        report = import_module("unmuddle.report")
-    except ModuleNotFoundError as error:
-        if error.name != "unmuddle.report":
-            raise
-        return [f"{PAGE} is not written: this version has no page yet; the lists say the same"]
-    page = report.Report.of(
+def write_page(path: Path, found: Found, job: Job, stages: Stages) -> None:
+    """What was found, to read and to send."""
+    report = Report.of(
         found.cleaner, found.table.X, found.table.y, found.cleaned, name=job.path.name, command=job.command,
         label=found.table.label.name, seconds=sum(stages.seconds.values()), stages=dict(stages.seconds),
+        folder=str(job.folder), checksum=found.table.source.sha256,
     )  # fmt: skip
-    report.write_report(path, page)
-    return []
+    write_report(path, report)
 
 
 def summarise(found: Found, changes: Sequence[Change], job: Job, stages: Stages) -> dict[str, Any]:

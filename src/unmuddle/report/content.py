@@ -409,7 +409,8 @@ def _sheet(tuning: pd.DataFrame, view: str) -> Sheet:
 
 def convergence_of(estimator: Any) -> Convergence | None:
     """Curve and certificate of an estimator of ours, or of the one that recovers a cleaner's features; else None."""
-    model = estimator if hasattr(estimator, "trace_") else getattr(getattr(estimator, "_engine", None), "fitted", None)
+    engine = getattr(estimator, "_engine", None)
+    model = estimator if hasattr(estimator, "trace_") else getattr(engine, "transformer", None)
     trace = getattr(model, "trace_", None)
     if trace is None:
         return None
