@@ -185,7 +185,7 @@ def draw(frame: pd.DataFrame) -> dict[str, bytes]:
         axes.axvline(4, color="#555555", linewidth=1, linestyle=":")
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(len(names) - 0.5, -0.5)
-        axes.set_xlabel("clean test accuracy less that of the better chain, points ± standard error (dotted: target)")
+        axes.set_xlabel("points over the better chain, ± standard error (dotted: target)")
         if axes.get_legend_handles_labels()[0]:
             figure.legend(loc="outside upper center", frameon=False, fontsize=9)
         return {kind: _save(figure, kind) for kind in ("svg", "png")}
