@@ -112,7 +112,7 @@ def test_where_features_say_nothing_no_label_is_changed():
 
 
 def make_pandas():
-    frame = pd.DataFrame(X, columns=list("abcd"), index=[f"row {i}" for i in range(len(X))])
+    frame = pd.DataFrame(X.copy(), columns=list("abcd"), index=[f"row {i}" for i in range(len(X))])
     frame["kind"] = pd.Categorical(TEXT, categories=["cat", "bee", "ant", "unused"])
     frame["word"] = pd.array(np.where(Y == 1, "yes", "no"), dtype="string")
     frame["count"] = pd.array(np.round(X[:, 0]).astype(int), dtype="Int64")
@@ -126,8 +126,13 @@ def make_pandas():
 
 
 def make_polars():
-    return pl.from_pandas(make_pandas().drop(columns="kind")).with_columns(
-        pl.Series("kind", TEXT, dtype=pl.Categorical), pl.Series("empty", [None] * len(X), dtype=pl.Float64)
+    frame = make_pandas().drop(columns="kind")
+    cells = {name: [None if pd.isna(cell) else cell for cell in frame[name].tolist()] for name in frame}
+    return pl.DataFrame(cells).with_columns(
+        pl.col("same").cast(pl.Int8),
+        pl.col("single").cast(pl.Float32),
+        pl.Series("kind", TEXT, dtype=pl.Categorical),
+        pl.Series("empty", [None] * len(X), dtype=pl.Float64),
     )
 
 
