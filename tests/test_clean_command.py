@@ -386,6 +386,7 @@ class Bomb:
         b"PK\x03\x04 and no more",
         b"",
     ],
+    ids=["pickle", "foreign type", "foreign type inside", "no cleaner", "cut short", "empty"],
 )
 def test_a_model_file_of_anybody_else_is_refused(trees, content, monkeypatch):
     monkeypatch.chdir(trees.parent)

@@ -28,7 +28,13 @@ MINE = Entry("mine", load_mine, "Mine", "2 x 1, 2 classes", "here", "none", lamb
 
 @pytest.fixture(autouse=True)
 def own_registry(monkeypatch):
-    monkeypatch.setattr(registry, "_ENTRIES", dict(registry._ENTRIES))
+    """Without what plug-ins of other tests in this process have added."""
+    entries = {name: entry for name, entry in registry._ENTRIES.items() if not is_plugin(entry.load)}
+    monkeypatch.setattr(registry, "_ENTRIES", entries)
+
+
+def is_plugin(loader):
+    return getattr(loader, "__module__", "").startswith("unmuddle_plugin_")
 
 
 def where():
