@@ -122,7 +122,7 @@ def reproduce(
     what: Annotated[What, typer.Argument(help="The table to make.")],
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Wine and 500 rows of Waveform, Gaussian noise, two trials: about three minutes."),
+        typer.Option("--quick", help="Wine and 500 rows of Waveform, Gaussian noise, two trials, fewer rows: minutes."),
     ] = False,
     noise: Annotated[
         LabelNoise, typer.Option(help="Label noise: redrawn over all classes, or moved to another.")
