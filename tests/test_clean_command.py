@@ -20,7 +20,7 @@ import skops.io
 from sklearn.preprocessing import FunctionTransformer
 from typer.testing import CliRunner
 
-from tables import MISSING_CELL, WRONG_CELL, WRONG_LABELS, csv_text, small_frame
+from tables import MISSING_CELL, N_ROWS, WRONG_CELL, WRONG_LABELS, csv_text, small_frame
 from unmuddle import HybridCleaner
 from unmuddle.cli import app
 from unmuddle.errors import InvalidDataError
@@ -107,7 +107,7 @@ def test_lists_and_summary_say_what_the_library_says(cleaned, direct):
     _, cleaner, result = direct
     issues = cleaner.label_issues_.set_index("row")
     listed = read(cleaned / "label_issues.csv")
-    assert len(listed) == 60
+    assert len(listed) == N_ROWS
     for line in listed:
         expected = issues.loc[int(line["row"])]
         assert (line["given"], line["suggested"]) == (expected["given"], expected["suggested"])
@@ -119,7 +119,7 @@ def test_lists_and_summary_say_what_the_library_says(cleaned, direct):
     kinds = result.audit["kind"].value_counts()
     assert summary["counts"]["labels_flagged"] == summary["counts"]["labels_changed"] == kinds["label"]
     assert summary["counts"]["cells_flagged"] == len(cleaner.cell_issues_)
-    assert summary["counts"]["cells"] == 60 * 6 - 1
+    assert summary["counts"]["cells"] == N_ROWS * 6 - 1
     assert summary["input"]["sha256"] == hashlib.sha256(csv_text().encode()).hexdigest()
     assert summary["schema_version"] == 1
     assert summary["seed"] == 5
@@ -179,7 +179,7 @@ def test_only_accepted_changes_are_applied(copy):
     [
         ("yes,", "perhaps,", "line 2, column 'accept': accept must be yes or no; got 'perhaps'"),
         ("accept", "agree", "got 'accept', which is not there"),
-        ("yes,3,", "yes,300,", "row must be between 0 and 59; got '300'"),
+        ("yes,3,", "yes,300,", "row must be between 0 and 119; got '300'"),
     ],
 )
 def test_a_review_that_was_spoiled_is_refused_with_its_line(copy, old, new, expected):
@@ -206,7 +206,7 @@ def test_the_report_is_two_lines(cleaned):
     place, found = result.output.splitlines()
     assert place.startswith("Report: ")
     n_flagged = sum(line["accept"] == "yes" for line in read(cleaned / "label_issues.csv"))
-    assert found.startswith(f"{n_flagged} of 60 labels and ")
+    assert found.startswith(f"{n_flagged} of {N_ROWS} labels and ")
     assert json.loads(run("report", cleaned, "--json").stdout)["verdict"] == found
     assert run("report", cleaned.parent).exit_code == 2
 
@@ -234,7 +234,7 @@ def test_the_same_seed_gives_the_same_files_and_force_replaces_a_folder(copy, cl
         "clean", copy.parent / "trees.csv", "--label", "species", "--id", "tag", "--seed", 5, "--force", "--json"
     )
     assert result.exit_code == 0, result.output
-    assert json.loads(result.stdout)["counts"]["labels"] == 60
+    assert json.loads(result.stdout)["counts"]["labels"] == N_ROWS
     for name in (*LISTS, "cleaned.csv"):
         assert (copy / name).read_bytes() == (cleaned / name).read_bytes(), name
     assert not (copy / "applied.csv").exists()
@@ -270,7 +270,7 @@ def test_other_estimators_are_saved_and_loaded_and_a_review_changes_nothing(tree
 def test_a_dry_run_shows_types_and_writes_nothing(trees):
     result = run("clean", trees, "--label", "species", "--dry-run")
     assert result.exit_code == 0
-    for words in ("CSV (comma), 60 rows", "whole numbers", "categories", "ash, birch, cedar", "cleaned.csv", "'tag'"):
+    for words in (f"CSV (comma), {N_ROWS} rows", "whole numbers", "categories", "ash, birch, cedar", "cleaned.csv", "'tag'"):
         assert words in result.output
     told = json.loads(run("clean", trees, "--label", "species", "--dry-run", "--json").stdout)
     assert told["types"]["count"] == "whole numbers"
@@ -456,7 +456,7 @@ def test_a_signal_at_any_moment_leaves_all_or_nothing(trees, sent):
         if process.returncode == 130:
             assert "Traceback" not in said
         if out.exists():
-            assert len(read(out / "label_issues.csv")) == 60
+            assert len(read(out / "label_issues.csv")) == N_ROWS
             assert set(os.listdir(out)) == set(json.loads((out / "summary.json").read_text())["files"])
         if sent != signal.SIGKILL:
             assert set(left(trees)) <= {out.name}

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tables import csv_text, small_frame
+from tables import N_ROWS, csv_text, small_frame
 from unmuddle.errors import InvalidDataError, UnmuddleError
 from unmuddle.tabular import Kind, Roles, features_of, prepare, read_list, read_source, write_list
 from unmuddle.tabular.lists import FORMULA
@@ -99,12 +99,12 @@ def test_even_odd_quotes_are_split_as_the_csv_module_does(record):
 
 def test_types_are_inferred_and_what_says_nothing_is_left_out(tmp_path):
     frame = small_frame()
-    frame["day"] = [f"{1 + row % 28:02d}.03.2024 10:15" for row in range(60)]
-    frame["zip"] = [f"0{row % 7}123" for row in range(60)]
-    frame["number"] = range(1, 61)
-    frame["serial"] = [10**17 + row * 7 for row in range(60)]
+    frame["day"] = [f"{1 + row % 28:02d}.03.2024 10:15" for row in range(N_ROWS)]
+    frame["zip"] = [f"0{row % 7}123" for row in range(N_ROWS)]
+    frame["number"] = range(1, N_ROWS + 1)
+    frame["serial"] = [10**17 + row * 7 for row in range(N_ROWS)]
     frame["nothing"] = ""
-    frame["remark"] = [f"note {row % 55}" for row in range(60)]
+    frame["remark"] = [f"note {row % 110}" for row in range(N_ROWS)]
     table = prepare(read_source(write(tmp_path, frame.to_csv(index=False))), Roles("species"))
     kinds = {column.name: column.kind for column in (*table.features, *table.ignored)}
     assert kinds == {
