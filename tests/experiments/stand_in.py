@@ -13,7 +13,7 @@ class Cleaned(NamedTuple):
 
 
 class StandIn:
-    def __init__(self, estimator=None, *, scale="standard", random_state=0):
+    def __init__(self, estimator=None, *, scale="standard", overlap=True, random_state=0):
         self.estimator, self.scale, self.random_state = estimator, scale, random_state
 
     def fit_clean(self, X, y):

@@ -178,14 +178,15 @@ def test_a_cleaner_gets_its_estimator_and_features_as_the_runner_scaled_them(mon
     seen = []
 
     def remember(estimator, **settings):
-        seen.append((estimator, settings["scale"]))
+        seen.append((estimator, settings["scale"], settings["overlap"]))
         return StandIn(estimator, **settings)
 
     monkeypatch.setattr(cleaners, "HybridCleaner", remember)
     task, _ = tasks.make_task(Cell("any", "wine:60", Noise("none", "none"), 0))
     cleaners.fit_hybrid(task)
     cleaners.fit_hybrid_logistic(task)
-    assert [scale for _, scale in seen] == [None, None]
+    cleaners.fit_hybrid_apart(task)
+    assert [rest for _, *rest in seen] == [[None, True], [None, True], [None, False]]
     assert seen[0][0] is None
     assert seen[1][0].param_grid == {"C": list(STRENGTHS)}
 
