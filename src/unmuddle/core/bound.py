@@ -22,8 +22,8 @@ from numbers import Integral, Real
 
 from unmuddle.errors import InvalidParameterError
 
-ROUNDING = 1e-9
-"""What a length may be above its limit, relative to it."""
+TOLERANCE = 1e-3
+"""What the length of recovered labels may be above its limit, relative to it: fits meet constraints to about this."""
 
 FORMULAS = {
     "label": "E_l,21 C1",
@@ -112,7 +112,7 @@ class GeneralizationBound:
     def covers_constant(self) -> bool:
         """Whether C4 holds: the recovered labels are no longer than one-hot rows would be."""
         length = self.norms.XZ_frobenius
-        return length is None or length <= sqrt(self.n) * (1 + ROUNDING)
+        return length is None or length <= sqrt(self.n) * (1 + TOLERANCE)
 
     @property
     def candidates(self) -> dict[str, float]:

@@ -187,8 +187,16 @@ def _draw_panel(axes: Axes, part: pd.DataFrame, sweep: str) -> None:
     for column, (label, colour, line, marker) in LINES.items():
         means, errors = groups[column].mean(), groups[column].sem()
         axes.errorbar(
-            means.index, means, yerr=errors, label=label, color=colour, linestyle=line, marker=marker, capsize=2
+            means.index, means, yerr=errors, label=label, color=colour, linestyle=line, marker=marker, capsize=2,
+            linewidth=4 if column == "bound" else 1.5,
         )  # fmt: skip
     axes.axhline(1.0, color="#555555", linewidth=1)
     axes.set_yscale("log")
     axes.grid(axis="y", alpha=0.3)
+
+
+def _spread_rows(axes: Axes, rows: Sequence[int]) -> None:
+    """Numbers of rows on a logarithmic scale, each written out."""
+    axes.set_xscale("log")
+    axes.set_xticks(rows, [str(n) for n in rows])
+    axes.minorticks_off()
