@@ -8,6 +8,8 @@ from unmuddle.experiments.studies.bound import LINES, SWEEPS, BoundStudy, risk, 
 
 STUDY = BoundStudy()
 
+pytestmark = pytest.mark.filterwarnings("ignore::unmuddle.errors.UnmuddleWarning")
+
 
 @pytest.fixture(scope="module")
 def measured():
@@ -61,6 +63,14 @@ def test_the_verdict_finds_the_powers_of_n_that_were_planted():
     assert "smallest of the three in 24" in verdict
     broken = frame.assign(gap_noisy=1e6, vacuous=0.0)
     assert "holds in 0 of 24 fits and is vacuous, at or above the range of the loss, in 0" in STUDY.verdict(broken)
+
+
+def test_the_claim_is_judged_by_growth_with_noise_and_by_what_the_bound_says():
+    flat = made_up().assign(bound=2.0)
+    assert STUDY.verdict(flat).startswith("not: ")
+    growing = flat.assign(bound=flat["sigma"] + flat["rate"])
+    assert STUDY.verdict(growing).startswith("partly: ")
+    assert STUDY.verdict(growing.assign(vacuous=0.0)).startswith("reproduced: ")
 
 
 def test_the_figure_has_a_panel_for_each_sweep_with_the_means_of_the_frame():
