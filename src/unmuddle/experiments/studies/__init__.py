@@ -1,0 +1,1 @@
+"""Studies of single claims of the paper: points, what is measured at each, a figure, a verdict."""
