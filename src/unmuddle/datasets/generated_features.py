@@ -1,4 +1,4 @@
-"""Features as of images, generated: class means and variation of low rank in 1280 columns, labels wrong near borders."""
+"""Features as of images, generated: class means and variation of low rank, labels wrong near the borders."""
 
 from __future__ import annotations
 
