@@ -34,8 +34,8 @@ TABLE_1 = (
 FEATURES = (
     "The paper's 512 features of ResNet-18 are not to be had. In their place 1280 columns of EfficientNet-Lite0, "
     "trained on ImageNet only, are standardised by the training rows, projected on the first 512 principal axes of the "
-    "training rows (of fewer rows, one less than there are) before any noise, and divided by one number, so that the mean "
-    "variance of the columns is 1. Single columns are not scaled again, by the runner or by any method (scale=None), "
+    "training rows (of fewer rows, one less than there are) before any noise, and divided by one number, so that the "
+    "mean variance of the columns is 1. Single columns are not scaled again, by the runner or any method (scale=None), "
     "for that would leave nothing of low rank. Noise of standard deviation sigma is added to these."
 )
 
@@ -48,8 +48,8 @@ _IMAGES = (
 
 PEOPLE = (
     "The labels are those that people gave (real), the same in every trial; 10,000 rows to train on and 2,000 clean "
-    "ones to test on are given too. So trials differ in noise on features and in the seeds of methods, and standard errors "
-    "are over these alone, not over other images.",
+    "ones to test on are given too. So trials differ in noise on features and in the seeds of methods, and standard "
+    "errors are over these alone, not over other images.",
     *_IMAGES,
     "Wanted of our default over Tables 2 and 3 together: at or above every baseline in 10 of 12 cells, and in all of "
     "them at sigma 5 and 7.",
