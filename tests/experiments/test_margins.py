@@ -132,4 +132,4 @@ def test_page_csv_and_command_line_say_the_same():
         assert "HybridCleaner (row hybrid)" in text
         assert "+9.50 ± 0.50" in text
         assert "1 of 2 cells; in all 1 of 2, wanted 1: reached." in text
-    assert "This row is ours, the default." in render("table.md", page)
+    assert "This is the row called ours." in render("table.md", page)

@@ -28,7 +28,7 @@ TABLE_TRIALS = 3
 
 STUDY_ROWS, STUDY_TRIALS, RATES = 6000, 5, (0.0, 0.3, 0.6)
 PANELS = ("none", "gaussian(sigma=3)", "gaussian(sigma=7)", "laplacian(sigma=3)", "laplacian(sigma=5)")
-QUICK_PANELS = ("none", "gaussian(sigma=3)")
+QUICK_PANELS = ("gaussian(sigma=3)",)
 DRAWN = ("hybrid", "unmuddle-auto", "flr-told", "rpca", "gce", "coteaching", "jocor", "dmi", "lqf", "rrl", "logistic",
          "clip-pca80-cleanlab")  # fmt: skip
 """Ours, the paper's rows, and two that a user would try instead."""

@@ -35,6 +35,7 @@ def draw_panels(table: Table, names: Sequence[str]) -> dict[str, bytes]:
             axes.set_title(title(noise))
         for axes in panels[len(noises) :]:
             axes.remove()
+        figure.supylabel("accuracy on clean test data, %, ± standard error over trials", fontsize=10)
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
         return {kind: _save(figure, kind) for kind in ("svg", "png")}
@@ -57,7 +58,6 @@ def _fill(axes: Any, table: Table, rows: Sequence[Row], columns: Sequence[Column
             label=row.title,
         )
     axes.set_xlabel("label noise, %")
-    axes.set_ylabel("accuracy on clean test data, %")
     axes.set_xticks(sorted({rate_of(column) for column in columns}))
     axes.grid(visible=True, color="#dddddd", linewidth=0.6)
 
