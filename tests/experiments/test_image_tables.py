@@ -126,6 +126,13 @@ def test_without_features_at_hand_generated_ones_stand_in_and_all_outputs_say_so
     assert all(table[row, column].printed is None for row in grid.rows for column in grid.columns)
 
 
+def test_generated_sets_that_were_asked_for_are_called_so_too(at_hand):
+    for study, dataset in (("table2", "c10n-worst-generated:300"), ("cifar10", "cifar10-generated:300")):
+        grid = STUDIES[study].grid(Request(datasets=(dataset,)))
+        assert "GENERATED" in grid.title
+        assert "NOT of CIFAR-10" in grid.remark
+
+
 def test_with_features_at_hand_nothing_says_generated(at_hand):
     for study in ("table2", "table3", "cifar10"):
         grid = STUDIES[study].grid(Request())
@@ -226,7 +233,7 @@ def test_a_second_run_repeats_nothing_and_a_run_that_was_cut_goes_on(tmp_path, a
 
 
 def test_the_study_writes_a_figure_twice_and_the_pages_show_it(tmp_path, at_hand):
-    ((_, left),) = made(tmp_path, "cifar10", "majority", "ridge", datasets=("blobs",), trials=1)
+    ((_, left),) = made(tmp_path, "cifar10", "majority", datasets=("blobs",), trials=1)
     kinds = {path.suffix: path for path in left.files if path.suffix in (".svg", ".png")}
     assert kinds[".png"].read_bytes().startswith(b"\x89PNG")
     svg = kinds[".svg"].read_text()
@@ -234,7 +241,7 @@ def test_the_study_writes_a_figure_twice_and_the_pages_show_it(tmp_path, at_hand
     assert f'src="{kinds[".svg"].name}"' in (tmp_path / "cifar10-uniform-part.html").read_text()
     assert f"({kinds['.svg'].name})" in (tmp_path / "cifar10-uniform-part.md").read_text()
     with (tmp_path / "cifar10-uniform-part.csv").open(newline="") as stream:
-        assert len(list(csv.DictReader(stream))) == 2 * 15
+        assert len(list(csv.DictReader(stream))) == 15
     assert "blobs (0, 0.3)" in (tmp_path / "cifar10-uniform-part.md").read_text()
     assert "most frequent label (row majority) less the best baseline" in left.summary
 

@@ -7,6 +7,7 @@ from unmuddle.errors import InvalidParameterError
 from unmuddle.experiments import notes
 from unmuddle.experiments.grid import Grid, Request, choose
 from unmuddle.experiments.margins import Goal
+from unmuddle.experiments.methods import IMAGES
 from unmuddle.experiments.paper import Printed, printed
 from unmuddle.experiments.plan import Noise, parse
 from unmuddle.experiments.table import OVERLAP, Column, Row
@@ -66,11 +67,11 @@ def _people(number: int, request: Request) -> Grid:
 
 def _choose_sets(request: Request, form: str) -> tuple[tuple[str, ...], bool]:
     """The sets by the paper's names or by any other, and whether generated ones stand in for them."""
-    stand_in = not features_at_hand()
-    known: dict[str, str] = {label: form.format(f"c10n-{label}{_mark(stand_in)}") for label in datasets.PEOPLE}
+    mark = _mark(not features_at_hand())
+    known: dict[str, str] = {label: form.format(f"c10n-{label}{mark}") for label in datasets.PEOPLE}
     wanted: tuple[str, ...] = request.datasets or (datasets.PEOPLE[-1:] if request.quick else datasets.PEOPLE)
     names = tuple(known.get(name, name) for name in wanted)
-    return names, any(name.partition(":")[0].endswith(datasets.GENERATED) for name in names)
+    return names, any(map(is_generated, names))
 
 
 def make_cifar10(request: Request) -> Grid:
@@ -78,8 +79,8 @@ def make_cifar10(request: Request) -> Grid:
     if request.noise not in notes.MEANING:
         raise InvalidParameterError(f"noise must be one of {', '.join(notes.MEANING)}; got {request.noise!r}.")
     n_rows = QUICK_ROWS if request.quick else STUDY_ROWS
-    stand_in = not features_at_hand() and not request.datasets
-    names = request.datasets or (f"cifar10{_mark(stand_in)}:{n_rows}",)
+    names = request.datasets or (f"cifar10{_mark(not features_at_hand())}:{n_rows}",)
+    stand_in = any(map(is_generated, names))
     panels, rates = (QUICK_PANELS, RATES[::2]) if request.quick else (PANELS, RATES)
     labels = [f"{request.noise}(rate={rate})" if rate else "none" for rate in rates]
     rows = _rows(request)
@@ -100,7 +101,16 @@ def make_cifar10(request: Request) -> Grid:
 
 def features_at_hand() -> bool:
     """Whether the file of features is there."""
-    return not next(entry for entry in datasets.available() if entry.name == "cifar10").where().startswith("missing")
+    return not _place().startswith("missing")
+
+
+def is_generated(name: str) -> bool:
+    """Whether a set of this name, or part of it, is generated and stands in for images."""
+    return name.partition(":")[0] in IMAGES and name.partition(":")[0].endswith(datasets.GENERATED)
+
+
+def _place() -> str:
+    return next(entry for entry in datasets.available() if entry.name == "cifar10").where()
 
 
 def _rows(request: Request) -> tuple[Row, ...]:
@@ -128,5 +138,6 @@ def _tell(request: Request, stand_in: bool, told: tuple[str, ...]) -> tuple[str,
 def _remark(stand_in: bool) -> str:
     if not stand_in:
         return ""
-    place = next(entry for entry in datasets.available() if entry.name == "cifar10").where()
-    return f"{notes.STAND_IN} For the real ones, {place.removeprefix('missing: ')}."
+    if features_at_hand():
+        return notes.STAND_IN
+    return f"{notes.STAND_IN} For the real ones, {_place().removeprefix('missing: ')}."
