@@ -80,6 +80,15 @@ def test_all_cells_at_the_heavier_level_are_wanted(at_hand):
         assert make(Request(quick=True)).goals == make(Request(methods=("ridge",))).goals == ()
 
 
+def test_ten_of_the_twelve_cells_of_both_tables_are_wanted_together(at_hand):
+    for make, other in ((make_table2, make_table3), (make_table3, make_table2)):
+        grid = make(Request())
+        assert grid.wanted == 10
+        assert len({*grid.columns, *grid.twin.columns}) == 12
+        assert grid.twin.name == other(Request()).name
+        assert make(Request(quick=True)).twin is None
+
+
 def test_every_method_of_table_1_is_a_row_and_ours_comes_first(at_hand):
     wanted = {row.name for row in TABLE_1_ROWS} - {"flr-oracle"}
     for make in (make_table2, make_table3, make_cifar10):

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from unmuddle.experiments import write
-from unmuddle.experiments.margins import Goal, count, find_margin, judge, size, words
+from unmuddle.experiments.margins import Goal, count, count_together, find_margin, judge, size, words
 from unmuddle.experiments.plan import Cell, Noise
 from unmuddle.experiments.run import Record
 from unmuddle.experiments.table import Column, Row, collect, row_of
@@ -109,6 +109,15 @@ def test_cells_are_counted_with_the_goal_beside():
     assert count(verdict, goals) == (
         "At or above every baseline in 1 of 2 cells; at sigma 0.5 0 of 1, wanted 1: not reached; "
         "in all 1 of 2, wanted 1: reached."
+    )
+
+
+def test_cells_of_two_tables_are_counted_together():
+    one, two, _ = verdict_of_two_columns()
+    told = count_together([judge(one)[0], judge(two)[0]], 3)
+    assert told == (
+        "HybridCleaner: At or above every baseline in 2 of 3 cells; "
+        "these tables together 2 of 3, wanted 3: not reached."
     )
 
 

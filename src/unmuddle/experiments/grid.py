@@ -46,8 +46,8 @@ class Grid:
 
     ``name`` begins the names of its files. The first of ``rows`` is the one that is compared with the others.
     ``overlap`` is test rows over training rows where every trial splits anew, 0 where the split is given. ``remark`` is
-    said on every page and on the command line. Rows in ``drawn`` are shown in a figure, a panel for each kind and
-    level of feature noise.
+    said on every page and on the command line. Together with its ``twin`` it should reach ``wanted`` cells. Rows in
+    ``drawn`` are shown in a figure, a panel for each kind and level of feature noise.
     """
 
     name: str
@@ -61,6 +61,8 @@ class Grid:
     overlap: float = OVERLAP
     remark: str = ""
     drawn: tuple[str, ...] = ()
+    twin: Grid | None = None
+    wanted: int = 0
 
     @property
     def plan(self) -> Plan:

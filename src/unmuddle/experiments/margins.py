@@ -117,6 +117,13 @@ def count(verdict: Verdict, goals: Sequence[Goal] = ()) -> str:
     return told + "".join(f"; {_reckon(verdict, goal)}" for goal in goals) + "."
 
 
+def count_together(verdicts: Sequence[Verdict], wanted: int) -> str:
+    """In one sentence, in how many cells of several tables the same row was reached."""
+    columns = tuple(each.column for verdict in verdicts for each in verdict.margins)
+    joined = Verdict(verdicts[0].row, tuple(each for verdict in verdicts for each in verdict.margins))
+    return f"{joined.row.title}: {count(joined, (Goal('these tables together', columns, wanted),))}"
+
+
 def _reckon(verdict: Verdict, goal: Goal) -> str:
     found = verdict.reached(goal.columns)
     reached = "reached" if found >= goal.wanted else "not reached"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from unmuddle.experiments.campaign import OnProgress, conduct, wanted
 from unmuddle.experiments.grid import Grid
-from unmuddle.experiments.margins import judge
+from unmuddle.experiments.margins import count_together, judge
 from unmuddle.experiments.plan import Plan
 from unmuddle.experiments.store import open_store
 from unmuddle.experiments.write import Page, summarise, write_all
@@ -46,13 +46,15 @@ def make_grid(grid: Grid, setup: Setup, command: str) -> Made:
         )  # fmt: skip
         records = [store.records[cell] for cell in wanted(grid.plan, store.records) if cell in store.records]
         table = grid.collect(store.records)
+        twin = grid.twin and grid.twin.collect(store.records)
+    together = count_together([judge(each)[0] for each in (table, twin)], grid.wanted) if twin else ""
     page = Page(
         title=grid.title,
         command=command,
         table=table,
         printed=grid.printed,
         ours=grid.rows[0],
-        notes=grid.notes,
+        notes=(*grid.notes, *filter(None, [together])),
         records=records,
         verdicts=judge(table),
         goals=grid.goals,
@@ -60,5 +62,5 @@ def make_grid(grid: Grid, setup: Setup, command: str) -> Made:
         name=grid.name,
     )
     reasons = [f"{record.cell}: {record.reason}" for record in records if record.status != "done"]
-    summary = "\n".join(filter(None, (grid.title, summarise(page), grid.remark)))
+    summary = "\n".join(filter(None, (grid.title, summarise(page), together, grid.remark)))
     return Made(write_all(setup.folder, grid.name, page), len(reasons), next(iter(reasons), ""), summary)
