@@ -1,6 +1,7 @@
 """The command line as a user meets it."""
 
 import re
+from pathlib import Path
 
 from typer.testing import CliRunner
 
@@ -74,3 +75,27 @@ def test_unknown_methods_and_noises_are_refused_by_name(tmp_path):
     assert result.exit_code == 2
     assert "--noise" in result.output
     assert not any(tmp_path.iterdir())
+
+
+def test_an_unknown_study_is_refused_with_those_there_are(tmp_path):
+    result = run("reproduce", "table9", "--out", str(tmp_path))
+    assert result.exit_code == 2
+    for name in ("table1", "table2", "table3", "cifar10", "all", "table9"):
+        assert name in result.output
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_table_of_generated_features_says_so_on_the_command_line_and_on_every_page(tmp_path, monkeypatch):
+    monkeypatch.delenv("UNMUDDLE_DATA", raising=False)
+    monkeypatch.setenv("UNMUDDLE_CACHE", str(tmp_path / "empty"))
+    plugin = Path(__file__).parent / "experiments" / "plugin_method.py"
+    words = ["reproduce", "table3", "--quick", "--methods", "majority", "--trials", "1", "--jobs", "1"]
+    result = run(*words, f"--plugin={plugin}", "--out", str(tmp_path / "out"))
+    assert result.exit_code == 0, result.output
+    assert "GENERATED features, not CIFAR-10" in result.output
+    assert "NOT of CIFAR-10" in result.output
+    assert "could not be compared" in result.output  # nothing to compare the only row with
+    for kind in ("md", "html"):
+        page = (tmp_path / "out" / f"table3-generated-quick-part.{kind}").read_text()
+        assert "GENERATED features, not CIFAR-10" in page
+        assert "unmuddle reproduce table3 --quick --methods majority --trials 1" in page

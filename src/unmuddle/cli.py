@@ -19,19 +19,10 @@ from rich.table import Table
 from unmuddle import __version__, datasets, file_commands
 from unmuddle.demo import Demo, run_demo
 from unmuddle.errors import UnmuddleError
-from unmuddle.experiments import campaign
+from unmuddle.experiments import campaign, catalogue
+from unmuddle.experiments.grid import Request
 from unmuddle.experiments.methods import load_plugin
-from unmuddle.experiments.reproduce import make_table1
-from unmuddle.experiments.table1 import (
-    DATASETS,
-    FEATURE_NOISES,
-    QUICK_NOISES,
-    QUICK_TRIALS,
-    TRIALS,
-    Table1,
-    choose_rows,
-    quick_datasets,
-)
+from unmuddle.experiments.reproduce import Made, Setup
 
 app = typer.Typer(
     name="unmuddle",
@@ -104,12 +95,6 @@ def list_datasets() -> None:
     Console().print(table)
 
 
-class What(StrEnum):
-    """What can be reproduced."""
-
-    table1 = "table1"
-
-
 class LabelNoise(StrEnum):
     """What symmetric label noise may mean."""
 
@@ -117,21 +102,29 @@ class LabelNoise(StrEnum):
     flip = "flip"
 
 
+def _known(what: str) -> str:
+    if what not in catalogue.names():
+        raise typer.BadParameter(f"must be one of {', '.join(catalogue.names())}; got {what!r}.")
+    return what
+
+
 @app.command()
 def reproduce(
-    what: Annotated[What, typer.Argument(help="The table to make.")],
+    what: Annotated[str, typer.Argument(callback=_known, help=f"{', '.join(catalogue.names())}.")],
     quick: Annotated[
-        bool,
-        typer.Option("--quick", help="Wine and 500 rows of Waveform, Gaussian noise, two trials, fewer rows: minutes."),
+        bool, typer.Option("--quick", help="Few rows, columns and methods, two trials: a minute or a few each.")
     ] = False,
     noise: Annotated[
-        LabelNoise, typer.Option(help="Label noise: redrawn over all classes, or moved to another.")
+        LabelNoise,
+        typer.Option(
+            help="Label noise: redrawn over all classes, or moved to another. In table2 and table3 people made it."
+        ),
     ] = LabelNoise.uniform,
     methods: Annotated[
         str, typer.Option(help="Rows to make, separated by commas; the first is compared with the rest.")
     ] = "",
     only: Annotated[str, typer.Option("--datasets", help="Datasets, separated by commas.")] = "",
-    trials: Annotated[int, typer.Option(min=0, help="Trials; 0 is 5, or 2 with --quick.")] = 0,
+    trials: Annotated[int, typer.Option(min=0, help="Trials; 0 is 5 (3 in table2, table3), or 2 with --quick.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder for the store and the tables.")] = Path("results"),
     jobs: Annotated[int, typer.Option(min=0, help="Processes, of one thread each; 0 is one for each core.")] = 0,
     plugin: Annotated[
@@ -139,30 +132,26 @@ def reproduce(
     ] = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run failed cells again.")] = False,
 ) -> None:
-    """Make a table of the paper again, ours beside the printed figures.
+    """Make a table or study of the paper again, ours beside the printed figures; or all of them, one after the other.
 
-    Stop it whenever you like: the next run with the same folder goes on where it was.
+    Stop it whenever you like: the next run with the same folder goes on where it was. Without features of CIFAR-10
+    at hand, generated ones stand in for them, and the tables say so.
 
     Example: unmuddle reproduce table1 --quick --out results
     """
     plugins = tuple(plugin or ())
-    chosen = _names(methods), _names(only), trials
+    request = Request(str(noise.value), quick, tuple(_names(methods)), tuple(_names(only)), trials)
     with explained():
         for path in plugins:
             load_plugin(path)
-        table1 = Table1(
-            str(noise.value),
-            choose_rows(chosen[0], quick=quick),
-            tuple(chosen[1]) or (quick_datasets() if quick else DATASETS),
-            trials or (QUICK_TRIALS if quick else TRIALS),
-            suffix=("-quick" if quick else "") + ("-part" if any(chosen) else ""),
-            feature_noises=QUICK_NOISES if quick else FEATURE_NOISES,
-        )
-        command = _command(what, noise, quick, *chosen, plugins)
         with progress_bar() as on_progress:
-            made = make_table1(
-                table1, out, command, jobs or os.cpu_count() or 1, on_progress, plugins, retry=retry_failed
-            )
+            setup = Setup(out, jobs or os.cpu_count() or 1, on_progress, plugins, retry_failed)
+            for _, made in catalogue.reproduce(what, request, setup, lambda name: _command(name, request, plugins)):
+                _report(made)
+
+
+def _report(made: Made) -> None:
+    typer.echo(made.summary)
     typer.echo("Written: " + ", ".join(map(str, made.files)))
     if made.failed:
         typer.echo(f"{made.failed} cells have no result; the first is {made.reason}", err=True)
@@ -172,19 +161,14 @@ def _names(text: str) -> list[str]:
     return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 
-def _command(
-    what: What,
-    noise: LabelNoise,
-    quick: bool,
-    methods: list[str],
-    only: list[str],
-    trials: int,
-    plugins: Sequence[Path],
-) -> str:
+def _command(what: str, request: Request, plugins: Sequence[Path]) -> str:
     """The command that makes the same table, wherever and by however many processes."""
-    words = ["unmuddle", "reproduce", what, "--noise", noise, *(["--quick"] if quick else [])]
-    for name, value in (("--methods", ",".join(methods)), ("--datasets", ",".join(only)), ("--trials", trials or "")):
-        words += [name, str(value)] if value else []
+    words = ["unmuddle", "reproduce", what, "--noise", request.noise, *(["--quick"] if request.quick else [])]
+    if what in catalogue.BY_PEOPLE:
+        words = [word for word in words if word not in ("--noise", request.noise)]
+    given = ("--methods", request.methods), ("--datasets", request.datasets), ("--trials", (request.trials or "",))
+    for name, values in given:
+        words += [name, ",".join(map(str, values))] if any(values) else []
     return shlex.join([*words, *(f"--plugin={path.name}" for path in plugins)])
 
 

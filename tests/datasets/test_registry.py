@@ -10,9 +10,11 @@ from unmuddle.datasets import Dataset, Entry, available, load, load_wine, regist
 from unmuddle.datasets.cifar10n import FILE
 from unmuddle.errors import DatasetError
 
-BUILT_IN = [
+IMAGES = ["c10n-aggre", "c10n-random1", "c10n-worst", "cifar10"]
+BUILT_IN = sorted([
     "breast-cancer", "cifar10n", "cifar10n-worst", "cnae9", "digits", "glass", "waveform", "waveform-generated", "wine",
-]  # fmt: skip
+    *IMAGES, *(f"{name}-generated" for name in IMAGES),
+])  # fmt: skip
 
 
 def load_mine():
@@ -49,6 +51,8 @@ def test_built_in_datasets_are_listed_by_name():
 def test_the_list_says_where_the_data_are(cache):
     assert where() == {
         "breast-cancer": "embedded",
+        **dict.fromkeys(IMAGES, f"missing: put {FILE} into {cache}"),
+        **dict.fromkeys([f"{name}-generated" for name in IMAGES], "generated"),
         "cifar10n": f"missing: put {FILE} into {cache}",
         "cifar10n-worst": f"missing: put {FILE} into {cache}",
         "cnae9": "to download",
@@ -89,7 +93,7 @@ def test_a_name_loads_what_its_loader_loads():
 
 
 def test_an_unknown_name_is_answered_by_the_known_ones():
-    with pytest.raises(DatasetError, match=r"no dataset 'vine'; choose one of breast-cancer, cifar10n, .*, wine"):
+    with pytest.raises(DatasetError, match=r"no dataset 'vine'; choose one of breast-cancer, .*, cifar10n, .*, wine"):
         load("vine")
 
 

@@ -15,7 +15,7 @@ from unmuddle.experiments import methods, run
 from unmuddle.experiments.campaign import Progress, conduct, tuning_of, wanted
 from unmuddle.experiments.methods import load_plugin
 from unmuddle.experiments.plan import Block, Cell, Noise, Plan
-from unmuddle.experiments.reproduce import make_table1
+from unmuddle.experiments.reproduce import Setup, make_grid
 from unmuddle.experiments.run import Record, Trial, run_cell
 from unmuddle.experiments.store import open_store, read_store
 from unmuddle.experiments.table1 import ROWS, Table1, choose_rows
@@ -40,7 +40,7 @@ class OneColumn(Table1):
 
 def make(folder, *names, jobs=1, trials=2, kind=Table1, **options):
     table1 = kind(rows=choose_rows(names), datasets=("blobs",), trials=trials)
-    make_table1(table1, folder, "unmuddle reproduce table1", jobs, lambda progress: None, PLUGINS, **options)
+    make_grid(table1.grid, Setup(folder, jobs, lambda progress: None, PLUGINS, **options), "unmuddle reproduce table1")
 
 
 def contents(folder):
@@ -68,7 +68,7 @@ def test_one_worker_or_two_give_the_same_bytes_for_every_method(tmp_path):
     for jobs in (1, 2):
         make(tmp_path / str(jobs), *rows, jobs=jobs, trials=1, kind=OneColumn)
     assert contents(tmp_path / "1") == contents(tmp_path / "2")
-    assert len(contents(tmp_path / "1")) == 5
+    assert len(contents(tmp_path / "1")) == 6
 
 
 def test_a_second_run_repeats_no_finished_cell_and_writes_lost_files_again(tmp_path):
@@ -193,10 +193,10 @@ def test_a_full_disk_ends_the_run_with_its_reason_and_keeps_what_was_finished(tm
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", full_after_five)
         with pytest.raises(OutputError, match="No space left on device; free some space and run again"):
-            make_table1(table1, tmp_path, "", 1, lambda progress: None, PLUGINS)
+            make_grid(table1.grid, Setup(tmp_path, 1, lambda progress: None, PLUGINS), "")
     assert len(read_store(tmp_path / "cells.jsonl")) == 5
-    make_table1(table1, tmp_path, "", 1, lambda progress: None, PLUGINS)
-    make_table1(table1, tmp_path / "whole", "", 1, lambda progress: None, PLUGINS)
+    make_grid(table1.grid, Setup(tmp_path, 1, lambda progress: None, PLUGINS), "")
+    make_grid(table1.grid, Setup(tmp_path / "whole", 1, lambda progress: None, PLUGINS), "")
     assert contents(tmp_path) == contents(tmp_path / "whole")
 
 
@@ -226,7 +226,7 @@ def test_a_dataset_that_is_not_there_ends_the_run_before_it_begins_and_keeps_wha
     before = (tmp_path / "cells.jsonl").read_bytes()
     table1 = Table1(rows=choose_rows(["majority"]), datasets=("blobs", "no-such-data"), trials=2)
     with pytest.raises(DatasetError, match="there is no dataset 'no-such-data'"):
-        make_table1(table1, tmp_path, "", 1, lambda progress: None, PLUGINS)
+        make_grid(table1.grid, Setup(tmp_path, 1, lambda progress: None, PLUGINS), "")
     assert (tmp_path / "cells.jsonl").read_bytes() == before
 
 

@@ -31,7 +31,7 @@ def contents(folder):
 def _expected(tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole")
     assert run(folder).returncode == 0
-    assert len(contents(folder)) == 5
+    assert len(contents(folder)) == 6
     return contents(folder)
 
 

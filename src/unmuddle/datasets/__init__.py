@@ -9,12 +9,16 @@ from unmuddle.datasets.cifar10n import FeatureSet, cifar10n_features, load_cifar
 from unmuddle.datasets.cnae9 import load_cnae9
 from unmuddle.datasets.dataset import Dataset, Scale
 from unmuddle.datasets.digits import load_digits
+from unmuddle.datasets.generated_features import make_class_features
 from unmuddle.datasets.glass import load_glass
+from unmuddle.datasets.images import GENERATED, PEOPLE
 from unmuddle.datasets.registry import Entry, available, load, register
 from unmuddle.datasets.waveform import load_waveform, make_waveform
 from unmuddle.datasets.wine import load_wine
 
 __all__ = [
+    "GENERATED",
+    "PEOPLE",
     "Dataset",
     "Entry",
     "FeatureSet",
@@ -29,6 +33,7 @@ __all__ = [
     "load_glass",
     "load_waveform",
     "load_wine",
+    "make_class_features",
     "make_waveform",
     "principal_features",
     "register",

@@ -116,6 +116,26 @@ def load_people(labels: Labels = "worst", path: str | os.PathLike[str] | None = 
     )
 
 
+def join_parts(parts: FeatureSet, name: str) -> Dataset:
+    """Both parts as one table that keeps its split: raw columns, which experiments project by the training rows."""
+    return Dataset(
+        name=name,
+        X=np.vstack([parts.X_train, parts.X_test]).astype(np.float64),
+        y=np.concatenate([parts.y_clean, parts.y_test]),
+        feature_names=tuple(f"f{number}" for number in range(1, parts.X_train.shape[1] + 1)),
+        source=parts.source,
+        licence=parts.licence,
+        scale="principal",
+        y_noisy=np.concatenate([parts.y_noisy, parts.y_test]),
+        test=np.arange(len(parts.y_clean) + len(parts.y_test)) >= len(parts.y_clean),
+    )
+
+
+def join_images(parts: FeatureSet, name: str) -> Dataset:
+    """All images of both parts with their clean labels, to be split at random: raw columns as in ``join_parts``."""
+    return replace(join_parts(parts, name), y_noisy=None, test=None)
+
+
 def principal_features(
     X_train: Features, X_test: Features, n_components: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -191,9 +211,15 @@ def _are_labels(values: NDArray[Any], n: int) -> bool:
     return values.shape == (n,) and values.dtype.kind in "iu" and bool(np.isin(values, range(len(CLASS_NAMES))).all())
 
 
-def _at_hand() -> str:
+def where() -> str:
+    """The path of the file of features, or what to put where; it is not read."""
     path = find(FILE)
     return f"missing: put {FILE} into {folder_to_fill()}" if path is None else str(path)
+
+
+def iswhere() -> bool:
+    """Whether the file of features is there; it is not read."""
+    return find(FILE) is not None
 
 
 def _load_by_name() -> NoReturn:
@@ -209,7 +235,7 @@ register(
         shape="10000 + 2000 x 1280, 10 classes",
         source=SOURCE,
         licence=LICENCE,
-        at_hand=_at_hand,
+        at_hand=where,
     )
 )
 register(
@@ -220,6 +246,6 @@ register(
         shape="10000 x 512, 10 classes",
         source=SOURCE,
         licence=LICENCE,
-        at_hand=_at_hand,
+        at_hand=where,
     )
 )

@@ -8,11 +8,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Scale = Literal["standard", "spread", None]
+Scale = Literal["standard", "spread", "principal", None]
 """How experiments scale a set for every method alike.
 
 ``"standard"`` centres each column and divides it by its standard deviation, ``"spread"`` only divides, so that zeros
-stay zeros, and ``None`` leaves all as it is.
+stay zeros, ``"principal"`` is ``principal_features`` with up to 512 columns, and ``None`` leaves all as it is.
 """
 
 
@@ -21,6 +21,7 @@ class Dataset:
     """Features and clean labels with names, source and licence.
 
     ``y_noisy`` holds the labels that people gave, wrong ones among them, where a set comes with such.
+    ``test`` marks the rows of the test part, where a set comes in two parts; their noisy labels are the clean ones.
     """
 
     name: str
@@ -31,3 +32,4 @@ class Dataset:
     licence: str
     scale: Scale = "standard"
     y_noisy: NDArray[Any] | None = None
+    test: NDArray[np.bool_] | None = None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 from unmuddle import baselines
-from unmuddle.experiments.methods import Answer, Setting, Task, method
+from unmuddle.experiments.methods import LARGE, Answer, Setting, Task, method
 
 MULTIPLES, STRENGTHS = (1.0, 2.0, 3.0), (0.01, 0.1, 1.0)
 """Of RPCA's own weight, from smooth to rough, and C of the logistic regression behind it."""
@@ -26,7 +26,7 @@ def _rpca_settings(task: Task) -> list[Setting]:
     return [{"multiple": multiple, "C": C} for multiple in MULTIPLES for C in STRENGTHS]
 
 
-@method("rpca", "RPCA, then logistic regression", settings=_rpca_settings, tune_once=("cnae9",))
+@method("rpca", "RPCA, then logistic regression", settings=_rpca_settings, tune_once=LARGE)
 def fit_rpca(task: Task, setting: Setting) -> Answer:
     """The weight of the sparse part as a multiple of its default; new rows, clean here, by orthogonal projection."""
     model = baselines.RPCAClassifier(

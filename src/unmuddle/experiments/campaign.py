@@ -36,11 +36,22 @@ OnProgress = Callable[[Progress], None]
 
 
 def conduct(
-    plan: Plan, store: Store, jobs: int, on_progress: OnProgress, plugins: Sequence[Path] = (), *, retry: bool = False
+    plan: Plan,
+    store: Store,
+    jobs: int,
+    on_progress: OnProgress,
+    plugins: Sequence[Path] = (),
+    *,
+    retry: bool = False,
+    whole: Plan | None = None,
 ) -> None:
-    """Run every cell of the plan that is not finished; with ``retry`` the failed ones again."""
+    """Run every cell of the plan that is not finished; with ``retry`` the failed ones again.
+
+    Progress is that of ``whole``, if it is given: a larger plan of which this one is a part.
+    """
     agenda = Agenda(plan, store, jobs, retry)
-    on_progress(agenda.measure())
+    outlook = agenda if whole is None else Agenda(whole, store, jobs, retry)
+    on_progress(outlook.measure())
     for dataset in dict.fromkeys(cell.dataset for cell in agenda.left):
         load(dataset)  # once, and here: what is missing or damaged is said before anything is run
     if not agenda.left:
@@ -49,8 +60,9 @@ def conduct(
         while _assign(agenda, workers):
             for record in workers.wait():
                 store.append(record)
-                agenda.settle(record)
-                on_progress(agenda.measure(record))
+                for each in {agenda, outlook}:
+                    each.settle(record)
+                on_progress(outlook.measure(record))
 
 
 def _assign(agenda: Agenda, workers: Workers) -> bool:

@@ -9,16 +9,13 @@ import numpy as np
 from unmuddle.core.norms import FEATURE_NORMS, LABEL_NORMS
 from unmuddle.core.scales import scale_lambdas
 from unmuddle.estimators import FLRClassifier
-from unmuddle.experiments.methods import Answer, Setting, Task, method
+from unmuddle.experiments.methods import LARGE, Answer, Setting, Task, method
 
 ALPHAS, BETAS, LABELS = (0.8, 0.4, 0.1), (0.6, 1.0, 3.0), (0.05, 0.2, 0.5)
 """Multiples of the natural sizes of lambda 1 and lambda 2, from smooth to rough, and lambda 3 itself."""
 
 SQUARE = tuple((alpha, beta, LABELS[(i + j) % 3]) for i, alpha in enumerate(ALPHAS) for j, beta in enumerate(BETAS))
 """Nine settings of three lambdas: a Latin square, in which every two values of two lambdas meet once."""
-
-LARGE = ("cnae9",)
-"""Where one fit of Algorithm 1 takes most of a minute: the first trial chooses for all."""
 
 
 def _settings(feature_norm: str) -> Any:

@@ -13,9 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unmuddle.datasets import GENERATED, PEOPLE
 from unmuddle.errors import InvalidParameterError, MissingExtraError
 
 Setting = Mapping[str, Any]
+
+IMAGES = tuple(
+    name + twin for name in (*(f"c10n-{labels}" for labels in PEOPLE), "cifar10") for twin in ("", GENERATED)
+)
+LARGE = ("cnae9", *IMAGES)
+"""Where one fit of Algorithm 1 takes most of a minute or more: the first trial chooses for all."""
 
 
 @dataclass(frozen=True)

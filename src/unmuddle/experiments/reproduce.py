@@ -3,70 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from unmuddle.experiments.campaign import OnProgress, conduct, wanted
-from unmuddle.experiments.paper import printed
+from unmuddle.experiments.grid import Grid
+from unmuddle.experiments.margins import count_together, judge
+from unmuddle.experiments.plan import Plan
 from unmuddle.experiments.store import open_store
-from unmuddle.experiments.table1 import Table1
-from unmuddle.experiments.write import Page, write_all
+from unmuddle.experiments.write import Page, summarise, write_all
 
 STORE = "cells.jsonl"
 
-MEANING = {
-    "uniform": "a share (the rate) of the training rows, exactly, is picked and its labels drawn anew over all classes",
-    "flip": "a share (the rate) of the training rows, exactly, is picked and each label moved to another class",
-}
-
-NOTES = (
-    "80 % of the rows are drawn to train on and spoiled, the rest is the clean test. Columns are standardised by the "
-    "clean training rows before noise is added (CNAE-9: divided by the standard deviation, not centred), the same for "
-    "all methods; none scales again.",
-    "Linear models choose among nine strengths by five-fold accuracy on noisy labels, the forest among five leaf sizes "
-    "by noisy out-of-bag accuracy. FLR as printed chooses among nine settings of its three lambdas by accuracy on "
-    "noisy labels of one half after fitting the other; on CNAE-9, where a fit takes most of a minute, in the first "
-    "trial only, for all trials. The row in hindsight has the best test accuracy of all nine (not run on CNAE-9).",
-    "Networks have one hidden layer and settings fixed beforehand; each keeps the epoch that did best on the noisy "
-    "labels of 15 % of the training rows, which it does not train on. Co-teaching, JoCoR and MentorNet estimate the "
-    "noise rate. RPCA before logistic regression chooses among nine settings as FLR does, and projects the clean test "
-    "rows onto its row space; before cleanlab it has its own weight, and new rows are replaced by their closest point "
-    "in absolute values. Both are inductive.",
-    "Cells are clipped at 3.5 robust deviations of their column, which on CNAE-9 are those of the added noise.",
-    "How the paper's authors split, scaled and tuned is not known.",
-)
-
 
 class Made(NamedTuple):
-    """What a run left: files, and how many cells have no result."""
+    """What a run left: files, how many cells have no result and why the first has none, and what to print."""
 
     files: list[Path]
     failed: int
     reason: str
+    summary: str = ""
 
 
-def make_table1(
-    table1: Table1,
-    folder: Path,
-    command: str,
-    jobs: int,
-    on_progress: OnProgress,
-    plugins: Sequence[Path] = (),
-    *,
-    retry: bool = False,
-) -> Made:
+@dataclass(frozen=True)
+class Setup:
+    """Where and how to run. The time left is that of ``whole``, if it is given: all that is run one after the other."""
+
+    folder: Path
+    jobs: int
+    on_progress: OnProgress
+    plugins: Sequence[Path] = ()
+    retry: bool = False
+    whole: Plan | None = None
+
+
+def make_grid(grid: Grid, setup: Setup, command: str) -> Made:
     """Run, resume, write."""
-    with open_store(folder / STORE) as store:
-        conduct(table1.plan, store, jobs, on_progress, plugins, retry=retry)
-        records = [store.records[cell] for cell in wanted(table1.plan, store.records) if cell in store.records]
-        page = Page(
-            title=f"Table 1 under {table1.label_noise} label noise",
-            command=command,
-            table=table1.collect(store.records),
-            printed=printed(1),
-            ours=table1.rows[0],
-            notes=(f"Label noise, {table1.label_noise}: {MEANING[table1.label_noise]}.", *NOTES),
-            records=records,
-        )
-        reasons = [f"{record.cell}: {record.reason}" for record in records if record.status != "done"]
-        return Made(write_all(folder, table1.name, page), len(reasons), next(iter(reasons), ""))
+    with open_store(setup.folder / STORE) as store:
+        conduct(
+            grid.plan, store, setup.jobs, setup.on_progress, setup.plugins, retry=setup.retry, whole=setup.whole
+        )  # fmt: skip
+        records = [store.records[cell] for cell in wanted(grid.plan, store.records) if cell in store.records]
+        table = grid.collect(store.records)
+        twin = grid.twin and grid.twin.collect(store.records)
+    together = count_together([judge(each)[0] for each in (table, twin)], grid.wanted) if twin else ""
+    page = Page(
+        title=grid.title,
+        command=command,
+        table=table,
+        printed=grid.printed,
+        ours=grid.rows[0],
+        notes=(*grid.notes, *filter(None, [together])),
+        records=records,
+        verdicts=judge(table),
+        goals=grid.goals,
+        drawn=grid.drawn,
+        name=grid.name,
+    )
+    reasons = [f"{record.cell}: {record.reason}" for record in records if record.status != "done"]
+    summary = "\n".join(filter(None, (grid.title, summarise(page), together, grid.remark)))
+    return Made(write_all(setup.folder, grid.name, page), len(reasons), next(iter(reasons), ""), summary)

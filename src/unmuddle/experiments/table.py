@@ -21,13 +21,20 @@ from unmuddle.experiments.task import TEST_SHARE
 LEVEL = 0.05
 """Of the paired t-tests."""
 
+OVERLAP = TEST_SHARE / (1 - TEST_SHARE)
+"""Test rows over training rows."""
+
+OURS = ("unmuddle", "unmuddle-auto", "hybrid", "hybrid-logistic", "hybrid-forest")
+"""Methods of this library, which are no baselines to each other. FLR as printed is the paper's, and is one."""
+
 
 @dataclass(frozen=True)
 class Row:
     """A line of a table: a method, or one method for each kind of feature noise.
 
     ``rule`` says what it knows that no user has: ``told`` the kind of noise or its rate, ``oracle`` the best setting on
-    the test data. Such rows are shown and never ranked. ``paper`` is the name under which the paper prints it.
+    the test data. Such rows are shown and never ranked. ``paper`` is the name under which the paper prints it, ``ours``
+    marks rows that are no baselines.
     """
 
     name: str
@@ -35,6 +42,7 @@ class Row:
     methods: Mapping[str, str] = field(default_factory=dict)
     rule: Literal["", "told", "oracle"] = ""
     paper: str = ""
+    ours: bool = False
 
     def method(self, noise: Noise) -> str:
         """The method under this noise."""
@@ -44,7 +52,7 @@ class Row:
 def row_of(method: str, paper: str = "") -> Row:
     """The row of a single method."""
     known = get_method(method)
-    return Row(method, known.title, rule="told" if known.told else "", paper=paper)
+    return Row(method, known.title, rule="told" if known.told else "", paper=paper, ours=method in OURS)
 
 
 class Column(NamedTuple):
@@ -91,11 +99,15 @@ class Standing(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """Rows by columns."""
+    """Rows by columns.
+
+    ``overlap`` is test rows over training rows where trials split anew, 0 where the split is given.
+    """
 
     rows: tuple[Row, ...]
     columns: tuple[Column, ...]
     entries: Mapping[tuple[str, Column], Entry]
+    overlap: float = OVERLAP
 
     def __getitem__(self, place: tuple[Row, Column]) -> Entry:
         row, column = place
@@ -126,20 +138,20 @@ class Table:
     def alike(self, row: Row, column: Column) -> bool:
         """Whether the trials do not tell a row from the best of its column."""
         ranked = self.ranked(column)
-        return row in ranked and not differ(self[row, column], self[ranked[0], column])
+        return row in ranked and not differ(self[row, column], self[ranked[0], column], self.overlap)
 
     def standing(self, ours: Row, other: Row) -> Standing:
         """One row against another over all columns in which both have the same trials and every one of them."""
         columns = (column for column in self.columns if self[ours, column].complete and self[other, column].complete)
         pairs = [(self[ours, column], self[other, column]) for column in columns]
         pairs = [(mine, theirs) for mine, theirs in pairs if mine.accuracies.keys() == theirs.accuracies.keys()]
-        signs = [np.sign(mine.mean - theirs.mean) * differ(mine, theirs) for mine, theirs in pairs]
+        signs = [np.sign(mine.mean - theirs.mean) * differ(mine, theirs, self.overlap) for mine, theirs in pairs]
         by_trial = np.mean([gaps(*pair) for pair in pairs], axis=0) if pairs else np.array([np.nan])
-        error = standard_error(by_trial) if len(by_trial) > 1 else None
+        error = standard_error(by_trial, self.overlap) if len(by_trial) > 1 else None
         return Standing(other, signs.count(1), signs.count(-1), signs.count(0), float(np.mean(by_trial)), error)
 
 
-def differ(first: Entry, second: Entry) -> bool:
+def differ(first: Entry, second: Entry, overlap: float = OVERLAP) -> bool:
     """Whether a paired t-test over the common trials tells two entries apart, at the level of 5 %.
 
     With the standard error of overlapping splits; from three trials on, for fewer tell nothing.
@@ -147,18 +159,17 @@ def differ(first: Entry, second: Entry) -> bool:
     found = gaps(first, second)
     if len(found) < 3:
         return False
-    error = standard_error(found)
+    error = standard_error(found, overlap)
     if error < 1e-9:  # the same gap in every trial, where no t-test is possible: believed from five trials on
         return bool(len(found) >= 5 and abs(found.mean()) > 1e-9)
     return bool(2 * stats.t.sf(abs(found.mean()) / error, len(found) - 1) < LEVEL)
 
 
-def standard_error(found: NDArray[np.float64]) -> float:
+def standard_error(found: NDArray[np.float64], overlap: float = OVERLAP) -> float:
     """Of a mean over k random splits of the same rows, which overlap: ``(1/k + n_test/n_train) var``, not ``var/k``.
 
     Nadeau and Bengio, Inference for the Generalization Error, Machine Learning 52, 2003.
     """
-    overlap = TEST_SHARE / (1 - TEST_SHARE)
     return float(np.sqrt((1 / len(found) + overlap) * np.var(found, ddof=1)))
 
 
@@ -174,11 +185,16 @@ def _rounded(entry: Entry) -> float:
 
 
 def collect(
-    rows: Sequence[Row], columns: Sequence[Column], trials: int, records: Records, printed: Sequence[Printed] = ()
+    rows: Sequence[Row],
+    columns: Sequence[Column],
+    trials: int,
+    records: Records,
+    printed: Sequence[Printed] = (),
+    overlap: float = OVERLAP,
 ) -> Table:
     """Look up every entry."""
     entries = {(row.name, column): _entry(row, column, trials, records, printed) for row in rows for column in columns}
-    return Table(tuple(rows), tuple(columns), entries)
+    return Table(tuple(rows), tuple(columns), entries, overlap)
 
 
 def _entry(row: Row, column: Column, trials: int, records: Records, printed: Sequence[Printed]) -> Entry:

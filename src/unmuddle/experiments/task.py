@@ -20,6 +20,9 @@ from unmuddle.noise import NoisyFeatures, NoisyLabels, spoil_features, spoil_lab
 TEST_SHARE, HOLD_OUT = 0.2, 0.5
 """Shares of all rows kept for the clean test, and of training rows kept to judge settings on noisy labels."""
 
+N_COMPONENTS = 512
+"""Principal columns of image features; of fewer rows, one less than rows."""
+
 REAL = "real"
 """The label noise of data that come with noisy labels."""
 
@@ -41,15 +44,46 @@ class Truth:
 
 def make_task(cell: Cell, *, takes_missing: bool = False, told: bool = False) -> tuple[Task, Truth]:
     """Noisy training data for the method of a cell, and the truth behind it, of which it may be ``told`` one number."""
-    data = load(cell.dataset)
-    train, test = split(data, cell.trial)
-    X, X_test = scale(data, train, test)
-    features, labels = spoil(cell, X, data.y[train], None if data.y_noisy is None else data.y_noisy[train])
+    parts = prepare(cell.dataset, cell.trial)
+    features, labels = spoil(cell, parts.X, parts.y, parts.y_noisy)
     values = features.values if takes_missing else impute_medians(features.values)
-    truth = Truth(X, data.y[train], X_test, data.y[test], features.changed, labels.changed)
+    truth = Truth(parts.X, parts.y, parts.X_test, parts.y_test, features.changed, labels.changed)
     own_seed = seed("method", cell.method, cell.dataset, cell.noise, cell.trial)
     rate = float(np.mean(labels.changed)) if told else None
     return Task(values, labels.values, own_seed, rate), truth
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A dataset split and scaled, before any noise."""
+
+    X: NDArray[np.floating]
+    y: NDArray[Any]
+    X_test: NDArray[np.floating]
+    y_test: NDArray[Any]
+    y_noisy: NDArray[Any] | None
+
+
+def prepare(dataset: str, trial: int) -> Parts:
+    """Split and scale; where the set comes split, the trial makes no difference."""
+    data = load(dataset)
+    return _prepare(data, trial) if data.scale != "principal" else _prepare_slowly(dataset, _split_of(data, trial))
+
+
+@lru_cache(maxsize=1)
+def _prepare_slowly(dataset: str, trial: int) -> Parts:
+    """A projection takes seconds, and the next cell is mostly one of the same data: the last is kept."""
+    return _prepare(load(dataset), trial)
+
+
+def _prepare(data: Dataset, trial: int) -> Parts:
+    train, test = split(data, trial)
+    X, X_test = scale(data, train, test)
+    return Parts(X, data.y[train], X_test, data.y[test], None if data.y_noisy is None else data.y_noisy[train])
+
+
+def _split_of(data: Dataset, trial: int) -> int:
+    return trial if data.test is None else 0
 
 
 @lru_cache(maxsize=2)
@@ -67,11 +101,17 @@ def load(name: str) -> Dataset:
         raise DatasetError(f"rows of {whole} must be a number from 1 to {len(data.y)}; got {n_rows!r}.")
     rows = np.sort(np.random.default_rng(seed("rows", name)).permutation(len(data.y))[: int(n_rows)])
     noisy = None if data.y_noisy is None else data.y_noisy[rows]
-    return replace(data, name=name, X=data.X[rows], y=data.y[rows], y_noisy=noisy)
+    test = None if data.test is None else data.test[rows]
+    return replace(data, name=name, X=data.X[rows], y=data.y[rows], y_noisy=noisy, test=test)
 
 
 def split(data: Dataset, trial: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """80 % of the rows, drawn at random, to train on, and the rest to test on; the same under every noise."""
+    """80 % of the rows, drawn at random, to train on, and the rest to test on; the same under every noise.
+
+    A set that comes in two parts keeps them.
+    """
+    if data.test is not None:
+        return np.flatnonzero(~data.test), np.flatnonzero(data.test)
     order = np.random.default_rng(seed("split", data.name, trial)).permutation(len(data.y))
     n_test = round(TEST_SHARE * len(order))
     return np.sort(order[n_test:]), np.sort(order[:n_test])
@@ -84,6 +124,8 @@ def scale(
     X, X_test = data.X[train], data.X[test]
     if data.scale is None:
         return X, X_test
+    if data.scale == "principal":
+        return datasets.principal_features(X, X_test, min(N_COMPONENTS, len(X) - 1, X.shape[1]))
     spread = X.std(axis=0)
     spread[spread == 0] = 1.0  # a word that no training row has
     centre = X.mean(axis=0) if data.scale == "standard" else 0.0

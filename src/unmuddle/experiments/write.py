@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,11 +18,13 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from unmuddle.experiments.margins import Goal, Verdict, count, size, words
+from unmuddle.experiments.panels import draw_panels
 from unmuddle.experiments.paper import Printed
 from unmuddle.experiments.plan import parse
 from unmuddle.experiments.run import Record
 from unmuddle.experiments.table import Column, Entry, Row, Standing, Table, find_printed
-from unmuddle.experiments.task import SCORES
+from unmuddle.experiments.task import REAL, SCORES
 from unmuddle.files import write_whole
 
 NOTHING = "\N{EN DASH}"
@@ -38,6 +41,29 @@ class Page:
     ours: Row
     notes: Sequence[str]
     records: Sequence[Record]
+    verdicts: Sequence[Verdict] = ()
+    goals: Sequence[Goal] = ()
+    drawn: Sequence[str] = ()
+    name: str = ""
+
+    @property
+    def figure(self) -> str:
+        """The picture that belongs to the page, if there is one."""
+        return f"{self.name}.svg" if self.drawn else ""
+
+    @property
+    def levels(self) -> str:
+        """What stands in brackets behind the name of a dataset."""
+        given = {column.noise.labels for column in self.table.columns} == {REAL}
+        return "(sigma)" if given else "(sigma, rate)"
+
+    def prints(self, columns: Sequence[Column]) -> bool:
+        """Whether the paper has figures for any of these columns."""
+        return any(find_printed(self.printed, p.method, column) for column in columns for p in self.printed)
+
+    def goals_of(self, verdict: Verdict) -> Sequence[Goal]:
+        """Goals are for the first of our rows."""
+        return self.goals if verdict.row == self.ours else ()
 
     @property
     def parts(self) -> list[tuple[str, list[Column]]]:
@@ -95,28 +121,63 @@ def heading(column: Column) -> str:
     >>> heading(Column("wine", Noise("gaussian(sigma=0.2)", "flip(rate=0.3)")))
     'wine (0.2, 0.3)'
     """
-    numbers = [*parse(column.noise.features)[1].values(), *parse(column.noise.labels)[1].values()]
-    return f"{column.dataset} ({', '.join(f'{level:g}' for level in numbers)})" if numbers else column.dataset
+    sigma, rate = (tuple(parse(noise)[1].values()) for noise in column.noise)
+    if not (sigma or rate):
+        return column.dataset
+    numbers = sigma or (0.0,), rate or (() if column.noise.labels == REAL else (0.0,))
+    return f"{column.dataset} ({', '.join(f'{level:g}' for level in itertools.chain(*numbers))})"
 
 
 def write_all(folder: Path, name: str, page: Page) -> list[Path]:
     """Write every file of a table; returns their paths."""
     contents = {
         f"{name}.csv": _csv(_table_lines(page.table)),
+        f"{name}-margins.csv": _csv(_margin_lines(page.verdicts)),
         f"{name}-scores.csv": _csv(_score_lines(page.records)),
         f"{name}-tuning.csv": _csv(_tuning_lines(page.records)),
         f"{name}-times.csv": _csv(_time_lines(page.records)),
         f"{name}.md": render("table.md", page),
         f"{name}.html": render("table.html", page),
     }
-    for each, content in contents.items():
-        write_whole(folder / each, content.encode())
-    return [folder / each for each in contents]
+    pictures = draw_panels(page.table, page.drawn) if page.drawn else {}
+    files = {each: content.encode() for each, content in contents.items()}
+    files |= {f"{name}.{kind}": picture for kind, picture in pictures.items()}
+    for each, content in files.items():
+        write_whole(folder / each, content)
+    return [folder / each for each in files]
+
+
+def summarise(page: Page) -> str:
+    """The margins of our rows as plain text, for the end of a run."""
+    parts = []
+    for verdict in page.verdicts:
+        width = max(len(heading(each.column)) for each in verdict.margins)
+        lines = [
+            f"  {kind_of(each.column):9}  {heading(each.column):{width}}  {size(each):>14}  "
+            f"over {each.best.title if each.best else NOTHING}: {words(each)}"
+            for each in verdict.margins
+        ]
+        parts += [
+            f"{headline(verdict)}, points ± paired standard error:",
+            *lines,
+            count(verdict, page.goals_of(verdict)),
+        ]
+    return "\n".join(parts)
+
+
+def headline(verdict: Verdict) -> str:
+    """Which row is judged, by title and name."""
+    return f"{verdict.row.title} (row {verdict.row.name}) less the best baseline of each cell"
+
+
+def kind_of(column: Column) -> str:
+    """The kind of noise on features."""
+    return parse(column.noise.features)[0]
 
 
 def render(template: str, page: Page) -> str:
     """A template of the table, filled in."""
-    helpers = heading, number, plain, signed, find_printed, starts_dataset
+    helpers = heading, number, plain, signed, find_printed, starts_dataset, headline, kind_of, size, words, count
     return fill(template, page=page, table=page.table, **{helper.__name__: helper for helper in helpers})
 
 
@@ -177,6 +238,19 @@ def _table_lines(table: Table) -> Iterator[Sequence[Any]]:
                 table.alike(row, column), paper.mean if paper else "", paper.std if paper else "",
                 f"{entry.mean - paper.mean:.4f}" if paper else "",
             )  # fmt: skip
+
+
+def _margin_lines(verdicts: Sequence[Verdict]) -> Iterator[Sequence[Any]]:
+    yield ("row", "title", "dataset", "features", "labels", "best_baseline", "margin", "paired_error", "reached",
+           "below", "lacking")  # fmt: skip
+    for each in (margin for verdict in verdicts for margin in verdict.margins):
+        known = each.best is not None
+        yield (
+            each.row.name, each.row.title, each.column.dataset, *each.column.noise, each.best.name if each.best else "",
+            f"{each.margin:.4f}" if known else "", "" if each.error is None else f"{each.error:.4f}",
+            each.reached if known else "", " ".join(row.name for row in each.below),
+            " ".join(row.name for row in each.lacking),
+        )  # fmt: skip
 
 
 def _score_lines(records: Sequence[Record]) -> Iterator[Sequence[Any]]:
