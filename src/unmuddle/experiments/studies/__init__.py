@@ -1,0 +1,19 @@
+"""The figures of the paper as studies: points to measure, a picture, a verdict.
+
+>>> sorted(STUDIES)
+['ablation', 'complexity', 'convergence', 'recovery', 'sensitivity']
+"""
+
+from unmuddle.experiments.studies.ablation import Ablation
+from unmuddle.experiments.studies.complexity import Complexity
+from unmuddle.experiments.studies.convergence import Convergence
+from unmuddle.experiments.studies.recovery import Recovery
+from unmuddle.experiments.studies.sensitivity import Sensitivity
+from unmuddle.experiments.studies.study import Study, run_study
+
+_ALL: tuple[Study, ...] = (Ablation(), Sensitivity(), Recovery(), Complexity(), Convergence())
+
+STUDIES: dict[str, Study] = {study.name: study for study in _ALL}
+"""Every study by the name of its command. A new one is entered here."""
+
+__all__ = ["STUDIES", "Study", "run_study"]
