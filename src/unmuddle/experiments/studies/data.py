@@ -16,7 +16,7 @@ from unmuddle.experiments.plan import seed
 from unmuddle.experiments.studies.study import Point, seed_of
 from unmuddle.noise import spoil_features, spoil_labels
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
 Classes = NDArray[Any]
 
 DATA = ("source", "labels", "n", "d", "noise", "sigma", "trial")

@@ -21,7 +21,8 @@ LOOKS = (
     Look("#D55E00", "s", "--"),
     Look("#009E73", "^", "-."),
     Look("#CC79A7", "D", ":"),
-    Look("#555555", "v", (0, (5, 1, 1, 1, 1, 1))),  # type: ignore[arg-type]
+    Look("#555555", "v", "-"),
+    Look("#E69F00", "P", "--"),
 )
 """Colours of Okabe and Ito, which colour-blind readers tell apart."""
 

@@ -14,7 +14,7 @@ from unmuddle.experiments.studies.drawing import KINDS, LOOKS, means_by, new_fig
 from unmuddle.experiments.studies.study import Point
 from unmuddle.metrics import accuracy, feature_error, labels_right
 
-ROWS = {False: (250, 500, 1000, 2000, 4000, 8000), True: (100, 200, 400, 800)}
+ROWS = {False: (250, 500, 1000, 2000, 4000, 8000), True: (100, 200, 400)}
 SIGMA, TRIALS = {False: 3.0, True: 1.0}, {False: 3, True: 2}
 
 SCORES = {

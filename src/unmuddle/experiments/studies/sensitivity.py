@@ -20,7 +20,7 @@ EXPONENTS = {False: tuple(step / 2 for step in range(-5, 6)), True: (-2.5, -1.0,
 """Powers of ten by which a lambda is multiplied; 0 is the choice itself."""
 
 SIGMA = {False: 3.0, True: 1.0}
-ROWS, TRIALS = {False: 2000, True: 200}, {False: 3, True: 2}
+ROWS, TRIALS = {False: 2000, True: 150}, {False: 3, True: 2}
 
 STABLE = 0.05
 """A loss of accuracy up to which it counts as insensitive."""

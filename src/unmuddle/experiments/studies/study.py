@@ -34,7 +34,12 @@ SCHEMA = Schema("unmuddle studies", 1)
 Scalar = str | int | float | bool
 Point = Mapping[str, Scalar]
 
-STYLE = {"svg.hashsalt": "unmuddle", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False}
+STYLE: dict[Any, Any] = {
+    "svg.hashsalt": "unmuddle",
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
 SOURCES = {
     "cifar10n": "Features of CIFAR-10N's images (EfficientNet-Lite0, standardised, 512 principal axes of all 10,000 "
     "training images, all divided by one number), with the labels that people gave. Features are not scaled again.",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import lru_cache
 from typing import Any
 
 from unmuddle.core.norms import FEATURE_NORMS, LABEL_NORMS
 from unmuddle.core.problem import Lambdas, Problem
+from unmuddle.errors import UnmuddleWarning
 from unmuddle.estimators import FLRClassifier
 from unmuddle.experiments.studies import data
 from unmuddle.experiments.studies.study import Point, seed_of
@@ -26,8 +28,10 @@ def choose(point: Point) -> Lambdas:
 def _choose(parts: tuple[Any, ...]) -> Lambdas:
     point = dict(zip(data.DATA, parts, strict=True))
     found = data.load(point)
-    model = printed(point, "auto", "auto", "auto")
-    return model.fit(found.X, found.y).lambdas_
+    model = printed(point, "auto", "auto", "auto", max_iter=1)  # the choice comes first, and is all that is wanted
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnmuddleWarning)
+        return model.fit(found.X, found.y).lambdas_
 
 
 def printed(point: Point, *lambdas: float | str, **changes: Any) -> FLRClassifier:
