@@ -130,8 +130,8 @@ class Complexity:
         kept = [measured[grows, "paper"].value <= formula[grows].value + SLACK for grows in ("n", "d")]
         word = "reproduced" if all(kept) else "partly" if any(kept) else "not"
         said = ", ".join(
-            f"{measured[grows, 'paper']} in {grows} (printed formula over these sizes {formula[grows].value:.2f}, mended "
-            f"{slope_of_formula(frame, grows, 'mended').value:.2f}, default solver {measured[grows, 'admm']})"
+            f"{measured[grows, 'paper']} in {grows} (printed formula over these sizes {formula[grows].value:.2f}, "
+            f"mended {slope_of_formula(frame, grows, 'mended').value:.2f}, default solver {measured[grows, 'admm']})"
             for grows in ("n", "d")
         )
         return f"{word}: as an upper bound; Algorithm 1's time per iteration grows with slope {said}."

@@ -55,8 +55,8 @@ class Convergence:
         "Every mark is a run that was stopped there. Algorithm 1 hands back its last iterate, the default solver the "
         "one of the best certificate so far; a run that has ended by its own rule stays as it is.",
         "Residual: the largest of the equality constraints, relative to the size of data or projection. Certificate: "
-        "the largest violation of a stationarity condition, at most 0.001 for a stationary point. The last row shows what "
-        "Theorem 1 assumes to vanish, absolute, and the default solver's dual residual, relative.",
+        "the largest violation of a stationarity condition, at most 0.001 for a stationary point. The last row shows "
+        "what Theorem 1 assumes to vanish, absolute, and the default solver's dual residual, relative.",
         "Lines are geometric means over trials and bands one standard error.",
     )
 
@@ -123,13 +123,13 @@ class Convergence:
         stationary = int((paper["certificate"] <= STATIONARY).sum())
         word = "reproduced" if closed and stationary == len(paper) else "partly" if closed else "not"
         limits = paper[list(LIMITS)].max(axis=1)
+        settled = int((ours["certificate"] <= STATIONARY).sum())
         return (
             f"{word}: Algorithm 1 ends with residuals of at most {paper['residual'].max():.0e} in all {len(paper)} "
-            f"runs, and at a stationary point in {stationary} of them (certificate {_range(paper['certificate'])}); the "
-            f"largest of the products that Theorem 1 assumes to vanish ends at {_range(limits)}. The default solver, "
-            f"after at most {int(frame['iterations'].max())} iterations, is at a "
-            f"stationary point in {int((ours['certificate'] <= STATIONARY).sum())} of {len(ours)} (certificate "
-            f"{_range(ours['certificate'])})."
+            f"runs, and at a stationary point in {stationary} of them (certificate {_range(paper['certificate'])}); "
+            f"the largest of the products that Theorem 1 assumes to vanish ends at {_range(limits)}. The default "
+            f"solver, after at most {int(frame['iterations'].max())} iterations, is at a stationary point in {settled} "
+            f"of {len(ours)} (certificate {_range(ours['certificate'])})."
         )
 
 
