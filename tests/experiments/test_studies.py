@@ -74,7 +74,7 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix != ".jsonl"}
 
 
-@pytest.mark.parametrize("k", [0, 1, 4, 9])
+@pytest.mark.parametrize("k", [0, 4, 9])
 def test_stopped_after_k_points_and_resumed_the_files_are_the_same_and_no_point_is_measured_twice(tmp_path, k):
     run(Squares(), tmp_path / "whole")
     whole = list(MEASURED)
@@ -281,7 +281,7 @@ def test_slopes_of_known_times_are_found_and_judged_against_the_formula():
 
 
 def test_a_convergence_point_is_the_solver_stopped_there():
-    point = {**point_of(), "solver": "paper", "iterations": 60}
+    point = {**point_of(n=40, d=6), "solver": "paper", "iterations": 60}
     measured = convergence.Convergence().measure(point)
     found, chosen = data.load(point), tuned.choose(point)
     lambdas = dict(zip(("lambda_projection", "lambda_features", "lambda_labels"), vars(chosen).values(), strict=True))
