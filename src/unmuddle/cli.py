@@ -117,7 +117,7 @@ def reproduce(
     noise: Annotated[
         LabelNoise,
         typer.Option(
-            help="Label noise: redrawn over all classes, or moved to another. In table2 and table3 people made it."
+            help="Label noise of table1 and cifar10: redrawn over all classes, or moved to another."
         ),
     ] = LabelNoise.uniform,
     methods: Annotated[
@@ -136,6 +136,8 @@ def reproduce(
 
     Stop it whenever you like: the next run with the same folder goes on where it was. Without features of CIFAR-10
     at hand, generated ones stand in for them, and the tables say so.
+
+    Exit codes: 0 made, 1 cannot be made (one line says why), 2 wrong options, 130 stopped.
 
     Example: unmuddle reproduce table1 --quick --out results
     """
@@ -164,7 +166,7 @@ def _names(text: str) -> list[str]:
 def _command(what: str, request: Request, plugins: Sequence[Path]) -> str:
     """The command that makes the same table, wherever and by however many processes."""
     words = ["unmuddle", "reproduce", what, "--noise", request.noise, *(["--quick"] if request.quick else [])]
-    if what in catalogue.BY_PEOPLE:
+    if what in catalogue.OWN_NOISE:
         words = [word for word in words if word not in ("--noise", request.noise)]
     given = ("--methods", request.methods), ("--datasets", request.datasets), ("--trials", (request.trials or "",))
     for name, values in given:

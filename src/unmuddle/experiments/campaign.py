@@ -8,10 +8,10 @@ from pathlib import Path
 
 from unmuddle.experiments.methods import get_method
 from unmuddle.experiments.plan import Cell, Plan
-from unmuddle.experiments.run import TUNE, Record
+from unmuddle.experiments.run import TUNE, Record, run_cell
 from unmuddle.experiments.store import Store
 from unmuddle.experiments.task import load
-from unmuddle.experiments.workers import Workers, start_workers
+from unmuddle.experiments.workers import Trade, Workers, start_workers
 
 Records = Mapping[Cell, Record]
 
@@ -29,7 +29,8 @@ class Progress:
     """As long as cells like those took so far; None before the first."""
     all_known: bool
     """Whether every kind of cell that is left has been timed; otherwise the time left is a guess."""
-    last: Record | None = None
+    last: object | None = None
+    """The record that came in last, None before the first."""
 
 
 OnProgress = Callable[[Progress], None]
@@ -56,7 +57,7 @@ def conduct(
         load(dataset)  # once, and here: what is missing or damaged is said before anything is run
     if not agenda.left:
         return
-    with start_workers(jobs, plugins) as workers:
+    with start_workers(jobs, Trade(run_cell, _mourn), plugins) as workers:
         while _assign(agenda, workers):
             for record in workers.wait():
                 store.append(record)
@@ -65,7 +66,11 @@ def conduct(
                 on_progress(outlook.measure(record))
 
 
-def _assign(agenda: Agenda, workers: Workers) -> bool:
+def _mourn(cell: Cell, reason: str) -> Record:
+    return Record(cell, "failed", reason=reason)
+
+
+def _assign(agenda: Agenda, workers: Workers[Cell, Record]) -> bool:
     """Give work to whoever waits; False when there is nothing left to wait for."""
     running = workers.running
     waiting = (cell for cell in agenda.left if cell.setting != UNDECIDED and cell not in running)

@@ -9,17 +9,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from unmuddle.errors import InvalidParameterError
-from unmuddle.experiments import image_tables, table1
+from unmuddle.experiments import image_tables, studies, table1
 from unmuddle.experiments.grid import Grid, Request
 from unmuddle.experiments.plan import Plan
 from unmuddle.experiments.reproduce import Made, Setup, make_grid
+from unmuddle.experiments.studies import Study, run_study
 
 Command = Callable[[str], str]
 """From the name of a study to the command that makes it, for its pages."""
 
 
 @dataclass(frozen=True)
-class Study:
+class Item:
     """Something to reproduce.
 
     ``make(request, setup, command)`` runs what is missing, writes into ``setup.folder`` and says what it made. One that
@@ -30,23 +31,40 @@ class Study:
     grid: Callable[[Request], Grid] | None = None
 
 
-def of_cells(grid: Callable[[Request], Grid]) -> Study:
-    """The study that is one table of cells."""
-    return Study(lambda request, setup, command: make_grid(grid(request), setup, command), grid)
+def of_cells(grid: Callable[[Request], Grid]) -> Item:
+    """A table of cells."""
+    return Item(lambda request, setup, command: make_grid(grid(request), setup, command), grid)
 
 
-STUDIES: dict[str, Study] = {
+def of_points(study: Study) -> Item:
+    """A study with its own points."""
+
+    def make(request: Request, setup: Setup, command: str) -> Made:
+        if request.is_part:
+            raise InvalidParameterError(
+                f"methods, datasets and trials must be left to {study.name}, which has its own; got {request.methods}, "
+                f"{request.datasets} and {request.trials}. They are for tables."
+            )
+        return run_study(
+            study, setup.folder, request.quick, setup.jobs, setup.on_progress, command, retry=setup.retry
+        )  # fmt: skip
+
+    return Item(make)
+
+
+STUDIES: dict[str, Item] = {
     "table1": of_cells(table1.make_grid),
     "table2": of_cells(image_tables.make_table2),
     "table3": of_cells(image_tables.make_table3),
     "cifar10": of_cells(image_tables.make_cifar10),
+    **{name: of_points(study) for name, study in studies.STUDIES.items()},
 }
 """In the order in which ``all`` makes them."""
 
 ALL = "all"
 
-BY_PEOPLE = ("table2", "table3")
-"""Where people made the label noise, and ``noise`` says nothing."""
+OWN_NOISE = ("table2", "table3", *studies.STUDIES)
+"""Where people or the study made the label noise, and ``noise`` says nothing."""
 
 
 def names() -> list[str]:
@@ -66,7 +84,8 @@ def reproduce(what: str, request: Request, setup: Setup, command: Command) -> It
             f"datasets must be left to the tables with {ALL}, for each has its own; got {', '.join(request.datasets)}. "
             "Make the tables one by one."
         )
-    grids = [study.grid(request) for study in STUDIES.values() if study.grid is not None]
+    grids = [item.grid(request) for item in STUDIES.values() if item.grid is not None]
     whole = Plan(ALL, tuple(block for grid in grids for block in grid.plan.blocks))
-    for name, study in STUDIES.items():
-        yield name, study.make(request, replace(setup, whole=whole), command(name))
+    for name, item in STUDIES.items():
+        asked = request if item.grid else replace(request, methods=(), trials=0)
+        yield name, item.make(asked, replace(setup, whole=whole), command(name))

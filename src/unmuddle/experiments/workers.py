@@ -6,18 +6,18 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from threadpoolctl import threadpool_limits
 
 from unmuddle.errors import UnmuddleError
 from unmuddle.experiments.methods import load_plugin
-from unmuddle.experiments.plan import Cell
-from unmuddle.experiments.run import Record, run_cell
 
 READY = "ready"
 
@@ -25,16 +25,29 @@ ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 """What JAX reads when it is first imported. Recent versions heed it in part only and keep threads of their own."""
 
 
-class Worker:
+Cell = TypeVar("Cell", bound=Hashable)
+Record = TypeVar("Record")
+
+
+@dataclass(frozen=True)
+class Trade(Generic[Cell, Record]):
+    """What workers do with a cell, and what is said of one whose worker died over it; functions of a module."""
+
+    run: Callable[[Cell], Record]
+    mourn: Callable[[Cell, str], Record]
+
+
+class Worker(Generic[Cell, Record]):
     """A process, the line to it, and the cell that it is busy with."""
 
-    def __init__(self, plugins: Sequence[Path]) -> None:
+    def __init__(self, trade: Trade[Cell, Record], plugins: Sequence[Path]) -> None:
         context = multiprocessing.get_context("spawn")  # forking a process that has threads may hang
         self.line, theirs = context.Pipe()
-        self.process: BaseProcess = context.Process(target=_work, args=(theirs, tuple(plugins)), daemon=True)
+        self.process: BaseProcess = context.Process(target=_work, args=(theirs, trade.run, tuple(plugins)), daemon=True)
         with _deaf_to_ctrl_c():  # which is for the parent, and it then ends the workers
             self.process.start()
         theirs.close()  # so that the end of the process is the end of the line
+        self._trade = trade
         self.cell: Cell | None = None
         self.ready = self.dead = False
 
@@ -66,15 +79,15 @@ class Worker:
             )
         if self.cell is None:
             return None
-        return Record(self.cell, "failed", reason=f"the process died ({ending}), perhaps for want of memory")
+        return self._trade.mourn(self.cell, f"the process died ({ending}), perhaps for want of memory")
 
 
-class Workers:
+class Workers(Generic[Cell, Record]):
     """So many processes, replaced when they die."""
 
-    def __init__(self, n: int, plugins: Sequence[Path]) -> None:
-        self._plugins = plugins
-        self._workers = [Worker(plugins) for _ in range(n)]
+    def __init__(self, n: int, trade: Trade[Cell, Record], plugins: Sequence[Path]) -> None:
+        self._trade, self._plugins = trade, plugins
+        self._workers = [Worker(trade, plugins) for _ in range(n)]
 
     @property
     def running(self) -> set[Cell]:
@@ -82,21 +95,21 @@ class Workers:
         return {worker.cell for worker in self._workers if worker.cell is not None}
 
     @property
-    def idle(self) -> list[Worker]:
+    def idle(self) -> list[Worker[Cell, Record]]:
         """Who waits for a cell; one that has died meanwhile is replaced."""
         for place, worker in enumerate(self._workers):
             if worker.cell is None and worker.ready and not worker.process.is_alive():
-                self._workers[place] = Worker(self._plugins)
+                self._workers[place] = Worker(self._trade, self._plugins)
         return [worker for worker in self._workers if worker.cell is None]
 
     def wait(self) -> Iterator[Record]:
         """Wait until something is finished and hand over the records."""
-        lines: dict[object, Worker] = {worker.line: worker for worker in self._workers}
+        lines: dict[object, Worker[Cell, Record]] = {worker.line: worker for worker in self._workers}
         for line in wait(list(lines)):  # type: ignore[arg-type]
             worker = lines[line]
             record = worker.collect()
             if worker.dead:
-                self._workers[self._workers.index(worker)] = Worker(self._plugins)
+                self._workers[self._workers.index(worker)] = Worker(self._trade, self._plugins)
             if record is not None:
                 yield record
 
@@ -110,9 +123,9 @@ class Workers:
 
 
 @contextmanager
-def start_workers(n: int, plugins: Sequence[Path] = ()) -> Iterator[Workers]:
+def start_workers(n: int, trade: Trade[Cell, Record], plugins: Sequence[Path] = ()) -> Iterator[Workers[Cell, Record]]:
     """Processes that end with the block, however it ends."""
-    workers = Workers(n, plugins)
+    workers = Workers(n, trade, plugins)
     try:
         yield workers
     finally:
@@ -132,7 +145,7 @@ def _deaf_to_ctrl_c() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _work(line: Connection, plugins: tuple[Path, ...]) -> None:
+def _work(line: Connection, run: Callable[[Cell], Record], plugins: tuple[Path, ...]) -> None:
     threading.Thread(target=_die_with_parent, daemon=True).start()
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {ONE_THREAD}".strip()
     for plugin in plugins:
@@ -140,7 +153,7 @@ def _work(line: Connection, plugins: tuple[Path, ...]) -> None:
     with threadpool_limits(1), suppress(EOFError, BrokenPipeError):
         line.send(READY)
         while True:
-            line.send(run_cell(line.recv()))
+            line.send(run(line.recv()))
 
 
 def _die_with_parent() -> None:
