@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pickle
+import re
 import shutil
 import signal
 import subprocess
@@ -27,7 +28,7 @@ from unmuddle.errors import InvalidDataError
 from unmuddle.file_commands import stage_bars
 from unmuddle.jobs import load_model
 from unmuddle.jobs.model import TRUSTED
-from unmuddle.jobs.stages import STAGES
+from unmuddle.jobs.stages import STAGES, Pace, Stages
 
 LISTS = ("label_issues.csv", "cell_issues.csv", "audit.csv")
 
@@ -123,7 +124,7 @@ def test_lists_and_summary_say_what_the_library_says(cleaned, direct):
     assert summary["input"]["sha256"] == hashlib.sha256(csv_text().encode()).hexdigest()
     assert summary["schema_version"] == 1
     assert summary["seed"] == 5
-    assert set(summary["seconds"]) == {"read", "recover", "cross-fit", "write"}
+    assert list(summary["seconds"]) == ["read", "scale", "recover", "tune", "cross-fit", "write"]
     assert set(os.listdir(cleaned)) == set(summary["files"])
     assert summary["command"].endswith("--label species --id tag --estimator auto --fdr 0.1 --seed 5")
 
@@ -270,7 +271,14 @@ def test_other_estimators_are_saved_and_loaded_and_a_review_changes_nothing(tree
 def test_a_dry_run_shows_types_and_writes_nothing(trees):
     result = run("clean", trees, "--label", "species", "--dry-run")
     assert result.exit_code == 0
-    for words in (f"CSV (comma), {N_ROWS} rows", "whole numbers", "categories", "ash, birch, cedar", "cleaned.csv", "'tag'"):
+    for words in (
+        f"CSV (comma), {N_ROWS} rows",
+        "whole numbers",
+        "categories",
+        "ash, birch, cedar",
+        "cleaned.csv",
+        "'tag'",
+    ):
         assert words in result.output
     told = json.loads(run("clean", trees, "--label", "species", "--dry-run", "--json").stdout)
     assert told["types"]["count"] == "whole numbers"
@@ -422,9 +430,38 @@ def test_a_person_sees_every_stage_and_a_pipe_sees_nothing(monkeypatch):
         monkeypatch.setattr(sys, "stderr", screen)
         with stage_bars() as stages:
             for stage in STAGES:
-                stages.begin(stage)
+                stages.reach(stage)
         assert all((stage in screen.getvalue()) is seen for stage in STAGES)
         assert set(stages.end()) == set(STAGES)
+
+
+def test_time_left_is_that_of_equal_steps_and_unknown_without_them(monkeypatch):
+    """A clock that we set: 3 s before the steps, then four steps of 5 s each."""
+    clock, told = [100.0], []
+    monkeypatch.setattr("unmuddle.jobs.stages.perf_counter", lambda: clock[0])
+    stages = Stages(lambda stage, pace: told.append(pace.left(since=1.0)))
+    stages.reach("tune")
+    clock[0] += 3.0
+    for step in range(5):
+        stages.reach("tune", step / 4)
+        clock[0] += 5.0
+    assert [left and round(left, 6) for left in told] == [None, None, 14.0, 9.0, 4.0, None]
+    assert Pace(0.5, 10.0).left(since=10.5) is None  # it takes longer than was thought: nothing is known any more
+    assert stages.end() == {"tune": 28.0}
+
+
+def test_a_person_is_told_the_time_left_where_it_is_known(monkeypatch):
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("COLUMNS", "120")
+    with stage_bars() as stages:
+        stages.reach("recover")
+        stages.reach("tune")
+        stages._counted_from -= 60.0  # as if the first third had taken a minute
+        stages.reach("tune", 1 / 3)
+        time.sleep(0.3)  # until the bars are drawn again
+    assert re.search(r"tune .* about 1(19|20) s left", screen.getvalue())
+    assert not re.search(r"recover [^\n]*left", screen.getvalue())
 
 
 @pytest.mark.parametrize("command", ["clean", "apply", "predict", "report"])

@@ -15,13 +15,14 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn
 from rich.table import Table as Grid
+from rich.text import Text
 
 from unmuddle.errors import UnmuddleError
 from unmuddle.jobs import Job, Stages, apply_changes, clean_file, describe, predict_file, read_summary, verdict
 from unmuddle.jobs.clean import PAGE
-from unmuddle.jobs.stages import STAGES
+from unmuddle.jobs.stages import STAGES, Pace
 from unmuddle.tabular import Roles, Table
 
 EXIT_CODES = "Exit codes: 0 fine; 1 internal error; 2 bad input or usage; 130 interrupted (Ctrl-C or SIGTERM)."
@@ -193,26 +194,42 @@ def _terminated_as_interrupted() -> Iterator[None]:
 
 @contextmanager
 def stage_bars() -> Iterator[Stages]:
-    """A bar for each stage on a terminal, nothing elsewhere."""
+    """A bar with the time for each stage on a terminal, nothing elsewhere."""
     if not sys.stderr.isatty():
         yield Stages()
         return
-    columns = TextColumn("{task.description:<9}"), BarColumn(), TimeElapsedColumn()
+    columns = TextColumn("{task.description:<9}"), BarColumn(), TimeColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         tasks = {stage: progress.add_task(stage, start=False, total=None) for stage in STAGES}
 
-        def show(stage: str) -> None:
+        def show(stage: str, pace: Pace) -> None:
             for earlier in STAGES[: STAGES.index(stage)]:
                 _finish(progress, tasks[earlier])
             progress.start_task(tasks[stage])
+            known = {"total": 1.0, "completed": pace.done} if pace.done else {}
+            progress.update(tasks[stage], pace=pace, told=progress.get_time(), **known)
 
         yield Stages(show)
         _finish(progress, tasks[STAGES[-1]])
 
 
+class TimeColumn(ProgressColumn):
+    """Seconds of a stage, and those to go where steps that are done tell; nothing before it begins."""
+
+    def render(self, task: Task) -> Text:
+        """What is beside the bar."""
+        if task.elapsed is None:
+            return Text("")
+        spent, pace = f"{task.elapsed:.0f} s", task.fields.get("pace")
+        left = None if pace is None or task.finished else pace.left(task.get_time() - task.fields["told"])
+        return Text(spent if left is None else f"{spent}, about {left:.0f} s left")
+
+
 def _finish(progress: Progress, task: TaskID) -> None:
-    progress.update(task, total=1, completed=1)
-    progress.stop_task(task)
+    """Stop the clock of a stage once, also of one that never began."""
+    if not progress.tasks[task].finished:
+        progress.update(task, total=1, completed=1)
+        progress.stop_task(task)
 
 
 def _show_plan(table: Table, files: list[str], *, as_json: bool) -> None:

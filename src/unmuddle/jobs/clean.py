@@ -148,10 +148,10 @@ def clean_file(job: Job, stages: Stages | None = None) -> Outcome:
     """Read, fit, write; the folder is complete or is not there."""
     stages = stages or Stages()
     _check_folder(job)
-    stages.begin("read")
+    stages.reach("read")
     table = _read(job)
     found = _find(table, job, stages)
-    stages.begin("write")
+    stages.reach("write")
     with whole_folder(job.folder, force=job.force) as part:
         summary = _write(part, found, job, stages)
     stages.end()
@@ -175,7 +175,7 @@ def _read(job: Job) -> Table:
 
 def _find(table: Table, job: Job, stages: Stages) -> Found:
     cleaner = HybridCleaner(_estimator(job), fdr=job.fdr, random_state=job.seed)
-    cleaner._progress = stages.begin  # type: ignore[method-assign]
+    cleaner._progress = stages.reach  # type: ignore[method-assign]
     threads = 1 if table.X.size <= SMALL else None
     with warnings.catch_warnings(record=True) as told, threadpool_limits(threads):
         warnings.simplefilter("always")
