@@ -206,8 +206,8 @@ def stage_bars() -> Iterator[Stages]:
             for earlier in STAGES[: STAGES.index(stage)]:
                 _finish(progress, tasks[earlier])
             progress.start_task(tasks[stage])
-            known = {"total": 1.0, "completed": pace.done} if pace.done else {}
-            progress.update(tasks[stage], pace=pace, told=progress.get_time(), **known)
+            total = 1.0 if pace.done else None
+            progress.update(tasks[stage], total=total, completed=pace.done, pace=pace, told=progress.get_time())
 
         yield Stages(show)
         _finish(progress, tasks[STAGES[-1]])

@@ -141,7 +141,7 @@ def test_a_forest_grown_in_batches_is_the_forest_grown_at_once_and_tells_how_far
     rows, codes = blobs(120, apart=1.0)
     given, told = Given.of(codes, np.ones(120), 3, seed=0), []
     heard = hear_forest(rows, given, told.append)
-    once = clone(heard.head.forest).fit(rows, given.codes)
+    once = clone(heard.head.forest).fit(rows, given.codes, sample_weight=np.ones(120))
     np.testing.assert_array_equal(heard.head.predict(rows), once.predict_proba(rows))
     np.testing.assert_array_equal(heard.held_out, once.oob_decision_function_)
     assert told == [batch / 5 for batch in range(5)]

@@ -268,10 +268,12 @@ def _chance(value: float) -> str:
 
 def write_page(path: Path, found: Found, job: Job, stages: Stages) -> None:
     """What was found, to read and to send."""
+    table = found.table
+    X = table.X if table.ids is None else table.X.set_axis(pd.Index(table.ids, dtype=object))
     report = Report.of(
-        found.cleaner, found.table.X, found.table.y, found.cleaned, name=job.path.name, command=job.command,
-        label=found.table.label.name, seconds=sum(stages.seconds.values()), stages=dict(stages.seconds),
-        folder=str(job.folder), checksum=found.table.source.sha256,
+        found.cleaner, X, table.y, found.cleaned, name=job.path.name, command=job.command,
+        label=table.label.name, seconds=sum(stages.seconds.values()), stages=dict(stages.seconds),
+        folder=str(job.folder), checksum=table.source.sha256,
     )  # fmt: skip
     write_report(path, report)
 

@@ -43,7 +43,7 @@ class Stages:
     _counted_from: float = 0.0
 
     def reach(self, stage: str, done: float = 0.0) -> None:
-        """This share of the stage is done; a stage that is new ends the one that was."""
+        """Note what share of the stage is done; a stage that is new ends the one that was."""
         now = perf_counter()
         if self._begun is None or self._begun[0] != stage:
             self.end()
