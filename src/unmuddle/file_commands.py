@@ -30,8 +30,8 @@ EXIT_CODES = "Exit codes: 0 fine; 1 internal error; 2 bad input or usage; 130 in
 MOST_SHOWN = 30
 """Columns whose types are shown."""
 
-File = Annotated[Path, typer.Argument(help="CSV, TSV, Excel, Parquet or NPZ; recognised by content.")]
-Folder = Annotated[Path, typer.Argument(help="A folder that unmuddle clean wrote.")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="CSV, TSV, Excel, Parquet or NPZ; recognised by content.")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that unmuddle clean wrote.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace what an earlier run wrote.")]
@@ -70,23 +70,24 @@ def clean(
 
     The folder appears at once, when all is done; the input is never touched.
 
-    Example: unmuddle clean wine.csv --label species --id bottle
+    Example: unmuddle clean wine.csv --label cultivar --id bottle
     """
     with guarded(debug):
         roles = Roles(label, id_column, tuple(ignore or ()))
         job = Job(file, roles, out, str(estimator.value), fdr, seed, review_only, force)
         if dry_run:
-            _show_plan(*describe(job), as_json=as_json)
+            _show_plan(*describe(job), job.folder, as_json=as_json)
             return
         with stage_bars() as stages:
             outcome = clean_file(job, stages)
         if as_json:
-            _print_json({"folder": str(outcome.folder), **outcome.summary})
+            print_json({"folder": str(outcome.folder), **outcome.summary})
             return
         for note in outcome.notes:
             typer.echo(f"Note: {note}.")
         typer.echo(verdict(outcome.summary))
         typer.echo(f"Written: {outcome.folder}: {', '.join(outcome.summary['files'])}")
+        typer.echo(f"To read: {outcome.folder / PAGE}")
 
 
 def apply(
@@ -107,13 +108,13 @@ def apply(
     with guarded(debug):
         applied = apply_changes(folder, accept or (), force=force)
         if as_json:
-            _print_json({"path": str(applied.path), "labels": applied.labels, "cells": applied.cells})
+            print_json({"path": str(applied.path), "labels": applied.labels, "cells": applied.cells})
         else:
             typer.echo(f"Written: {applied.path}, with {applied.labels} labels and {applied.cells} cells changed")
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="model.skops, or the folder that it is in.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="model.skops, or the folder that it is in.")],
     file: File,
     out: Annotated[Path | None, typer.Option(help="File to write; FILE-predictions.csv without it.")] = None,
     id_column: Annotated[str | None, typer.Option("--id", help="Column that names the rows.")] = None,
@@ -128,7 +129,7 @@ def predict(
     with guarded(debug):
         predicted = predict_file(model, file, out, id_column=id_column, force=force)
         if as_json:
-            _print_json({"path": str(predicted.path), "counts": predicted.counts})
+            print_json({"path": str(predicted.path), "counts": predicted.counts})
         else:
             counts = ", ".join(f"{count} {label}" for label, count in predicted.counts.items())
             typer.echo(f"Written: {predicted.path} ({counts})")
@@ -143,7 +144,7 @@ def report(folder: Folder, as_json: AsJson = False, debug: Debug = False) -> Non
         summary = read_summary(folder)
         page = folder / PAGE
         if as_json:
-            _print_json({"report": str(page) if page.exists() else None, "verdict": verdict(summary), **summary})
+            print_json({"report": str(page) if page.exists() else None, "verdict": verdict(summary), **summary})
             return
         typer.echo(f"Report: {page}" if page.exists() else f"Report: none, but see the lists in {folder}")
         typer.echo(verdict(summary))
@@ -232,14 +233,14 @@ def _finish(progress: Progress, task: TaskID) -> None:
         progress.stop_task(task)
 
 
-def _show_plan(table: Table, files: list[str], *, as_json: bool) -> None:
+def _show_plan(table: Table, files: list[str], folder: Path, *, as_json: bool) -> None:
     source = table.source
     types = {column.name: str(column.kind) for column in table.features}
     if as_json:
         ignored = {column.name: column.why for column in table.ignored}
-        _print_json(
+        print_json(
             {"format": source.format, "rows": source.n_rows, "label": table.label.name, "types": types,
-             "ignored": ignored, "notes": list(table.notes), "would_write": files}
+             "ignored": ignored, "notes": list(table.notes), "would_write": [str(folder / name) for name in files]}
         )  # fmt: skip
         return
     classes = sorted({label for label in table.y if label is not None})
@@ -253,7 +254,7 @@ def _show_plan(table: Table, files: list[str], *, as_json: bool) -> None:
         typer.echo(f"and {len(types) - MOST_SHOWN} more columns")
     for note in table.notes:
         typer.echo(f"Note: {note}.")
-    typer.echo("Would write: " + ", ".join(files))
+    typer.echo(f"Would write: {folder}: {', '.join(sorted(files))}")
 
 
 def _plain(text: str) -> str:
@@ -261,5 +262,6 @@ def _plain(text: str) -> str:
     return text.replace("[", r"\[")
 
 
-def _print_json(value: dict[str, Any]) -> None:
+def print_json(value: dict[str, Any]) -> None:
+    """For scripts."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))

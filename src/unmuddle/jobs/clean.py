@@ -19,7 +19,8 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from unmuddle.cleaning import Cleaned, HybridCleaner
-from unmuddle.errors import InvalidParameterError, OutputError, UnmuddleWarning
+from unmuddle.cleaning.engines import MOST_COLUMNS
+from unmuddle.errors import InvalidParameterError, OutputError, UncheckedCellsWarning, UnmuddleWarning
 from unmuddle.files import check_new_folder, whole_folder
 from unmuddle.jobs.model import Model, save_model
 from unmuddle.jobs.stages import Stages
@@ -138,10 +139,10 @@ class Found:
 
 
 def describe(job: Job) -> tuple[Table, list[str]]:
-    """What a run would read and write, without doing it."""
+    """What a run would read, and the names of the files that it would write, without doing it."""
     _check_folder(job)
     table = _read(job)
-    return table, [str(job.folder / name) for name in _files(table, job)]
+    return table, _files(table, job)
 
 
 def clean_file(job: Job, stages: Stages | None = None) -> Outcome:
@@ -180,8 +181,18 @@ def _find(table: Table, job: Job, stages: Stages) -> Found:
     with warnings.catch_warnings(record=True) as told, threadpool_limits(threads):
         warnings.simplefilter("always")
         cleaned = cleaner.fit_clean(table.X, table.y)
-    ours = dict.fromkeys(str(each.message) for each in told if issubclass(each.category, UnmuddleWarning))
+    ours = dict.fromkeys(_note(each.message) for each in told if issubclass(each.category, UnmuddleWarning))
     return Found(table, cleaner, cleaned, (*table.notes, *ours))
+
+
+def _note(message: Warning | str) -> str:
+    """A warning without the stop at its end, with a remedy that the command has."""
+    if isinstance(message, UncheckedCellsWarning):
+        return (
+            f"wrong cells were not looked for: there are more than {MOST_COLUMNS} columns, with categories counted one "
+            "by one; leave some out by --ignore to have the others looked at"
+        )
+    return str(message).removesuffix(".")
 
 
 def _estimator(job: Job) -> Any:
@@ -309,6 +320,7 @@ def summarise(found: Found, changes: Sequence[Change], job: Job, stages: Stages)
             "labels_flagged": int(found.cleaner.label_issues_["flag"].sum()),
             "labels_missing": table.label.n_missing,
             "cells": source.n_rows * len(table.features) - sum(column.n_missing for column in table.features),
+            "cells_examined": found.cleaner.recovery_ != "none",
             "cells_flagged": len(found.cleaner.cell_issues_),
             "cells_missing": sum(column.n_missing for column in table.features),
             "rows_flagged": len(found.cleaner.row_issues_),
