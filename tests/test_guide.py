@@ -96,6 +96,22 @@ def test_every_command_of_the_guide_prints_what_the_guide_says(place):
     assert counts == {"index": 10, "report": 2, "large": 3}  # else the blocks are not found any more
 
 
+def test_the_first_screen_of_the_readme_is_true(place):
+    """After the guide: its wine.csv is there, and the output of the command was compared."""
+    run("python examples/muddled_wine.py", place)
+    readme = (ROOT / "README.md").read_text("utf-8")
+    program = BLOCK.search(readme)[2]
+    assert len(re.findall(r"^\w", program, re.MULTILINE)) == 5
+    with contextlib.chdir(place):
+        told = {}
+        audit = said(lambda: exec(program, told))
+    assert told["cleaned"].audit["kind"].value_counts().to_dict() == pytest.approx({"cell": 232, "label": 32}, abs=4)
+    assert "flavanoids" in audit
+    guide = (ROOT / "docs" / "guide" / "index.md").read_text("utf-8")
+    for line in re.search(r"^32 of.*?(?=```)", readme, re.DOTALL | re.MULTILINE)[0].splitlines():
+        assert line.replace("/home/you/", ".../") in guide
+
+
 def test_the_guide_is_built_and_a_link_that_leads_nowhere_is_refused(tmp_path, monkeypatch):
     files = builder.build(tmp_path / "site")
     assert [path.stem for path in files] == list(builder.PAGES)
