@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import sys
 import threading
@@ -23,12 +24,13 @@ from unmuddle.errors import UnmuddleError
 from unmuddle.jobs import Job, Stages, apply_changes, clean_file, describe, predict_file, read_summary, verdict
 from unmuddle.jobs.clean import PAGE
 from unmuddle.jobs.stages import STAGES, Pace
+from unmuddle.report.text import shown
 from unmuddle.tabular import Roles, Table
 
 EXIT_CODES = "Exit codes: 0 fine; 1 internal error; 2 bad input or usage; 130 interrupted (Ctrl-C or SIGTERM)."
 
-MOST_SHOWN = 30
-"""Columns whose types are shown."""
+MOST_SHOWN, SHORT = 30, 60
+"""Columns whose types are shown; characters of a name that are."""
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="CSV, TSV, Excel, Parquet or NPZ; recognised by content.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that unmuddle clean wrote.")]
@@ -84,7 +86,7 @@ def clean(
             print_json({"folder": str(outcome.folder), **outcome.summary})
             return
         for note in outcome.notes:
-            typer.echo(f"Note: {note}.")
+            typer.echo(f"Note: {_one_line(note)}.")
         typer.echo(verdict(outcome.summary))
         typer.echo(f"Written: {outcome.folder}: {', '.join(outcome.summary['files'])}")
         typer.echo(f"To read: {outcome.folder / PAGE}")
@@ -131,7 +133,7 @@ def predict(
         if as_json:
             print_json({"path": str(predicted.path), "counts": predicted.counts})
         else:
-            counts = ", ".join(f"{count} {label}" for label, count in predicted.counts.items())
+            counts = ", ".join(f"{count} {shown(label, SHORT)}" for label, count in predicted.counts.items())
             typer.echo(f"Written: {predicted.path} ({counts})")
 
 
@@ -172,9 +174,10 @@ def _complain(message: str, code: int, debug: bool) -> None:
     raise typer.Exit(code)
 
 
-def _one_line(error: Exception) -> str:
-    """Control characters from the data would move a terminal's cursor."""
-    return "".join(sign if sign.isprintable() else " " for sign in str(error))
+def _one_line(message: object) -> str:
+    """Control characters from the data would move a terminal's cursor, and long names would fill the screen."""
+    text = "".join(sign if sign.isprintable() else " " for sign in str(message))
+    return re.sub(r"\S{1000,}", lambda found: found[0][:SHORT] + "\N{HORIZONTAL ELLIPSIS}", text)
 
 
 @contextmanager
@@ -245,15 +248,16 @@ def _show_plan(table: Table, files: list[str], folder: Path, *, as_json: bool) -
         return
     classes = sorted({label for label in table.y if label is not None})
     typer.echo(f"{source.path}: {source.format}, {source.n_rows} rows, {len(source.names)} columns")
-    typer.echo(f"Labels: {table.label.name!r}, {len(classes)} classes: {', '.join(classes[:10])}")
+    named = ", ".join(shown(name, SHORT) for name in classes[:10])
+    typer.echo(f"Labels: {shown(table.label.name, SHORT)!r}, {len(classes)} classes: {named}")
     grid = Grid("column", "type", "missing")
     for column in table.features[:MOST_SHOWN]:
-        grid.add_row(_plain(column.name), str(column.kind), str(column.n_missing))
+        grid.add_row(_plain(shown(column.name, SHORT)), str(column.kind), str(column.n_missing))
     Console().print(grid)
     if len(types) > MOST_SHOWN:
         typer.echo(f"and {len(types) - MOST_SHOWN} more columns")
     for note in table.notes:
-        typer.echo(f"Note: {note}.")
+        typer.echo(f"Note: {_one_line(note)}.")
     typer.echo(f"Would write: {folder}: {', '.join(sorted(files))}")
 
 
