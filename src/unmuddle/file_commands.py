@@ -226,7 +226,7 @@ class TimeColumn(ProgressColumn):
             return Text("")
         spent, pace = f"{task.elapsed:.0f} s", task.fields.get("pace")
         left = None if pace is None or task.finished else pace.left(task.get_time() - task.fields["told"])
-        return Text(spent if left is None else f"{spent}, about {left:.0f} s left")
+        return Text(spent if left is None else f"{spent}, about {max(left, 1.0):.0f} s left")
 
 
 def _finish(progress: Progress, task: TaskID) -> None:
