@@ -273,14 +273,8 @@ def test_other_estimators_are_saved_and_loaded_and_a_review_changes_nothing(tree
 def test_a_dry_run_shows_types_and_writes_nothing(trees):
     result = run("clean", trees, "--label", "species", "--dry-run")
     assert result.exit_code == 0
-    for words in (
-        f"CSV (comma), {N_ROWS} rows",
-        "whole numbers",
-        "categories",
-        "ash, birch, cedar",
-        "cleaned.csv",
-        "'tag'",
-    ):
+    rows = f"CSV (comma), {N_ROWS} rows"
+    for words in (rows, "whole numbers", "categories", "ash, birch, cedar", "cleaned.csv", "'tag'"):
         assert words in result.output
     told = json.loads(run("clean", trees, "--label", "species", "--dry-run", "--json").stdout)
     assert told["types"]["count"] == "whole numbers"

@@ -417,6 +417,7 @@ def test_transformed_frames_have_names_and_categories_have_columns():
     ("changes", "words"),
     [
         ({"fdr": 0.0}, r"fdr must be a number between 0 and 1; got 0\.0"),
+        ({"overlap": "no"}, r"overlap must be True or False; got 'no'"),
         ({"fdr": 1}, "fdr.*got 1"),
         ({"fdr": True}, "fdr.*got True"),
         ({"fdr": "low"}, "fdr.*'low'"),

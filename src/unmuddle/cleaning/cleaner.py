@@ -78,6 +78,10 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         Share of false alarms among flagged labels, and among flagged cells, to be expected.
     scale : {"standard", "robust", None}, default="standard"
         How columns are scaled for the models. None for features in common units, such as embeddings.
+    overlap : bool, default=True
+        Whether rows of different classes may look alike. Then labels that models doubt may be right all the same, and
+        few are flagged where classes meet. False if you know that features tell the classes apart, as they often do for
+        embeddings of images that people labelled: what models cannot explain is then an error.
     unlabeled : label, default=None
         A label that means none, such as -1; None, NaN and NA always do.
     random_state : int, RandomState instance or None, default=None
@@ -138,6 +142,7 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         *,
         fdr: float = 0.1,
         scale: str | None = "standard",
+        overlap: bool = True,
         unlabeled: Any = None,
         random_state: Any = None,
     ) -> None:
@@ -145,6 +150,7 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         self.recovery = recovery
         self.fdr = fdr
         self.scale = scale
+        self.overlap = overlap
         self.unlabeled = unlabeled
         self.random_state = random_state
 
@@ -263,7 +269,7 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         recovered = self._fit_engine(matrix, given)
         self._panel, P = convene(recovered, given, self._scaling(recovered), self._progress)
         P = informed(P if own is None else own, given)
-        self._evidence = weigh_labels(P, given)
+        self._evidence = weigh_labels(P, given, overlap=bool(self.overlap))
         verdict = self._judge(P, labels)
         self.view_ = self._panel.view
         self.estimator_ = self._learn(recovered.views[self.view_], verdict, given)
@@ -305,6 +311,10 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         if not (isinstance(self.fdr, Real) and not isinstance(self.fdr, bool) and 0 < float(self.fdr) < 1):
             raise InvalidParameterError(
                 f"fdr must be a number between 0 and 1; got {self.fdr!r}. 0.1 lets about one flag in ten be false."
+            )
+        if not isinstance(self.overlap, (bool, np.bool_)):
+            raise InvalidParameterError(
+                f"overlap must be True or False; got {self.overlap!r}. Give True if rows of two classes may look alike."
             )
         if self.estimator is not None and (isinstance(self.estimator, type) or not hasattr(self.estimator, "fit")):
             raise InvalidParameterError(

@@ -26,7 +26,7 @@ Folds = Sequence[tuple[Rows, Rows]]
 STRENGTHS = np.logspace(-3, 1, 9)
 """Values of C, from smooth to rough."""
 
-LEAVES, TREES, TRIED_TREES = (16, 5, 2), 100, 40
+LEAVES, TREES, TRIED_TREES = (16, 5, 2), 100, 20
 """Least rows in a leaf, from smooth to rough; trees in the forest, and in one that is only tried."""
 
 FEW, FEW_TREES, FEW_STRENGTHS = 100, 20, STRENGTHS[::2]
@@ -36,8 +36,8 @@ BATCH = 20
 """Trees that are grown between two reports; it divides all numbers of trees above."""
 
 FOLDS = 5
-LANDMARKS = 500
-"""Rows that span the kernel."""
+LANDMARKS, TRIED_LANDMARKS = 500, 250
+"""Rows that span the kernel, and one that is only tried."""
 
 SAMPLE = 1000
 """Rows on which settings are chosen."""
@@ -201,7 +201,7 @@ def hear_linear(X: Array, given: Given, C: float) -> Heard:
     held_out = np.zeros((len(X), given.n_classes))
     for others, test in given.folds:
         train = others[given.known[others]]
-        fold = fit_logistic(X[train], given.targets[train], C, W, given.weights[train])
+        fold = fit_logistic(X[train], given.targets[train], C, None, given.weights[train])
         held_out[test] = predict_logistic(X[test], fold)
     return Heard(Linear(W), held_out)
 
@@ -209,7 +209,7 @@ def hear_linear(X: Array, given: Given, C: float) -> Heard:
 def tune_kernel(X: Array, given: Given) -> tuple[Choice, float]:
     """The width and penalty with the most left-out labels right, and their share."""
     weights = given.counted
-    path = ridge_path(X, given.targets, _landmarks(X, given.seed), weights)
+    path = ridge_path(X, given.targets, _landmarks(X, given.seed, TRIED_LANDMARKS), weights)
     scored = [(given.accuracy(left_out), choice) for choice, left_out in path]
     best = max(range(len(scored)), key=lambda place: scored[place][0])
     return scored[best][1], scored[best][0]
@@ -218,7 +218,7 @@ def tune_kernel(X: Array, given: Given) -> tuple[Choice, float]:
 def hear_kernel(X: Array, given: Given, choice: Choice) -> Heard:
     """Fit on all rows; leaving one out has a closed form."""
     weights = given.counted
-    ridge, left_out = fit_ridge(X, given.targets, _landmarks(X, given.seed), choice, weights)
+    ridge, left_out = fit_ridge(X, given.targets, _landmarks(X, given.seed, LANDMARKS), choice, weights)
     return Heard(Kernel(ridge), left_out)
 
 
@@ -261,7 +261,7 @@ def _out_of_bag(head: Forest) -> Array:
     return head.spread(np.where(votes.any(axis=1, keepdims=True), votes, 1.0 / votes.shape[1]))
 
 
-def _landmarks(X: Array, seed: int) -> Array:
-    if len(X) <= LANDMARKS:
+def _landmarks(X: Array, seed: int, most: int) -> Array:
+    if len(X) <= most:
         return X
-    return X[np.sort(np.random.default_rng(seed).permutation(len(X))[:LANDMARKS])]
+    return X[np.sort(np.random.default_rng(seed).permutation(len(X))[:most])]

@@ -126,9 +126,9 @@ def informed(P: Array, given: Given) -> Array:
     return P if given.accuracy(P) > by_chance else np.full_like(P, 1.0 / P.shape[1])
 
 
-def weigh_labels(P: Array, given: Given) -> Evidence:
+def weigh_labels(P: Array, given: Given, *, overlap: bool) -> Evidence:
     """What the given labels say about held-out predictions."""
-    return weigh(P, given.codes, 1.0 - given.accuracy(P), given.weights)
+    return weigh(P, given.codes, 1.0 - given.accuracy(P), given.weights, overlap=overlap)
 
 
 def judge_labels(P: Array, codes: Rows, evidence: Evidence, fdr: float) -> Verdict:

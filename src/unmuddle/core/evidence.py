@@ -4,7 +4,8 @@ Predictions P of models fitted to noisy labels are less sure than the truth woul
 taken as P^t, normalised, and a given label g has the chance sum_y P^t(y | x) T[y, g]. For each power t on a grid, T is
 found by EM; the likelihood of the given labels then weighs the powers. Errors may be spread evenly over the other
 classes, or go where they go: that fits better anyway, most of all where classes overlap, so it is believed only if it
-fits much better.
+fits much better. Or labels are wrong more often where classes meet (see `borders`), if predictions, once sharpened,
+leave nothing else to explain errors there.
 
 Wrong labels and overlapping classes explain the same labels equally well where all rows are equally uncertain. What
 tells them apart is whether rows that are easy to predict are mislabelled as often as others. Where even that says
@@ -13,13 +14,15 @@ nothing, a prior of a few labels says that held-out errors are wrong labels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, xlog1py, xlogy
 
+from unmuddle.core.borders import Doubt, Rows, fit_level
 from unmuddle.core.prox import Array
 
 POWERS = np.geomspace(0.7, 24.0, 14)
@@ -31,6 +34,10 @@ classes that overlap would else seem mislabelled; made-up errors of each class, 
 
 COST = 0.25
 """What a free way of errors costs, in units of Schwarz's criterion; less than 1, for the ways are shrunk already."""
+
+BORDER_COST, SHARP = 10.0, POWERS[5:]
+"""Log odds against errors that are more frequent where classes meet, so that overlap is seldom called noise while the
+interval of the noise rate still admits it; powers that go with them."""
 
 STEPS = 25
 """Steps of EM for each power."""
@@ -86,11 +93,17 @@ class Errors(NamedTuple):
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the given labels say: explanations, each a power and a transition matrix, and their weights."""
+    """What the given labels say: explanations, each a power and a transition matrix, and their weights.
+
+    The last ones, as many as there are ``levels``, have errors where classes meet; their matrix is that of all rows
+    together.
+    """
 
     weights: Array
     powers: Array
     transitions: Array
+    levels: Array = field(default_factory=lambda: np.zeros(0))
+    doubt: Doubt | None = None
 
     @property
     def power(self) -> float:
@@ -103,6 +116,11 @@ class Evidence:
         mean: Array = np.einsum("t,tij->ij", self.weights, self.transitions)
         return mean
 
+    @property
+    def near_borders(self) -> float:
+        """Weight of the explanations that have errors where classes meet."""
+        return float(self.weights[len(self.weights) - len(self.levels) :].sum())
+
     def sharpen(self, P: Array) -> Array:
         """Predictions as estimates of the clean posterior."""
         logs = np.log(on_simplex(P))
@@ -114,36 +132,82 @@ class Evidence:
 
     def posterior(self, P: Array, given: NDArray[np.intp]) -> Array:
         """Chances of the true class of every row, given its label too; -1 is no label."""
-        logs = np.log(on_simplex(P))
-        total = np.zeros_like(logs)
-        for weight, power, T in zip(self.weights, self.powers, self.transitions, strict=True):
-            total += weight * _posterior(_power(logs, power), T, given)[0]
+        total = np.zeros_like(P, dtype=np.float64)
+        for weight, q in zip(self.weights, self._posteriors(P, given), strict=True):
+            total += weight * q
         return total
 
     def noise_rates(self, P: Array, given: NDArray[np.intp]) -> tuple[Array, Array]:
         """For each explanation, the expected share of wrong labels and the variance of that share."""
-        logs, known = np.log(on_simplex(P)), np.flatnonzero(given >= 0)
+        known = np.flatnonzero(given >= 0)
         means, variances = [], []
-        for power, T in zip(self.powers, self.transitions, strict=True):
-            q, _ = _posterior(_power(logs, power), T, given)
+        for q in self._posteriors(P, given):
             wrong = 1.0 - q[known, given[known]]
             means.append(wrong.mean())
             variances.append((wrong * (1 - wrong)).sum() / len(known) ** 2)
         return np.array(means), np.array(variances)
 
+    def _posteriors(self, P: Array, given: NDArray[np.intp]) -> Iterator[Array]:
+        """Of each explanation in turn."""
+        logs = np.log(on_simplex(P))
+        by_class = len(self.powers) - len(self.levels)
+        for power, T in zip(self.powers[:by_class], self.transitions[:by_class], strict=True):
+            yield _posterior(_power(logs, power), T, given)[0]
+        known = given >= 0
+        for power, level in zip(self.powers[by_class:], self.levels, strict=True):
+            assert self.doubt is not None
+            q = _power(logs, power)
+            joint = Rows(logs[known], given[known], self.doubt.of(logs[known])).joint(q[known], level)
+            q[known] = _normalised(joint)
+            yield q
 
-def weigh(P: Array, given: NDArray[np.intp], held_out_error: float, weights: Array | None = None) -> Evidence:
-    """Weigh explanations by the given labels; rows with label -1, or of weight 0, say nothing."""
+
+def weigh(
+    P: Array, given: NDArray[np.intp], held_out_error: float, weights: Array | None = None, *, overlap: bool = True
+) -> Evidence:
+    """Weigh explanations by the given labels; rows with label -1, or of weight 0, say nothing.
+
+    Without ``overlap`` classes can be told apart by their features: only sharp powers explain the labels, and errors
+    where classes meet cost nothing.
+    """
+    n_classes = P.shape[1]
     order = np.argsort(given, kind="stable")
     known = order[given[order] >= 0]
     logs, labels = np.log(on_simplex(P[known])), given[known]
     counts = np.ones(len(labels)) if weights is None else weights[known]
-    sharpened = [_power(logs, power) for power in POWERS]
-    kinds = (True, False) if P.shape[1] > 2 else (True,)
-    found = [_fit_transition(each, labels, held_out_error, counts, evenly) for evenly in kinds for each in sharpened]
+    error = float(np.clip(held_out_error, 1.0 / max(counts.sum(), 1.0), 1.0 - 1.0 / n_classes))
+    of_classes = POWERS if overlap else SHARP
+    sharpened = [_power(logs, power) for power in of_classes]
+    kinds = (True, False) if n_classes > 2 else (True,)
+    found = [_fit_transition(each, labels, error, counts, evenly) for evenly in kinds for each in sharpened]
+    if n_classes < 2 or not counts.sum() > 0:
+        return Evidence(_shares(found), np.tile(of_classes, len(kinds)), np.array([each.matrix for each in found]))
+    doubt = Doubt.learn(logs, counts)
+    cost = BORDER_COST if overlap else 0.0
+    levels, near_borders = _fit_borders(Rows(logs, labels, doubt.of(logs)), counts, error, cost)
+    found += near_borders
+    powers = np.concatenate([np.tile(of_classes, len(kinds)), SHARP])
+    return Evidence(_shares(found), powers, np.array([each.matrix for each in found]), levels, doubt)
+
+
+def _shares(found: list[Transition]) -> Array:
     scores = np.array([each.log_posterior for each in found])
-    weights_found = np.exp(scores - logsumexp(scores))
-    return Evidence(weights_found, np.tile(POWERS, len(kinds)), np.array([each.matrix for each in found]))
+    shares: Array = np.exp(scores - logsumexp(scores))
+    return shares
+
+
+def _fit_borders(rows: Rows, counts: Array, error: float, cost: float) -> tuple[Array, list[Transition]]:
+    """For each sharp power the log odds of errors, and the matrix of all rows with its log posterior."""
+    levels, found = [], []
+    n_classes = rows.logs.shape[1]
+    labels = np.eye(n_classes)[rows.given] * counts[:, None]
+    for power in SHARP:
+        P = _power(rows.logs, power)
+        level, log_posterior = fit_level(P, rows, counts, error, PRIOR_LABELS)
+        numbers = _normalised(rows.joint(P, level)).T @ labels + SMALLEST * np.eye(n_classes)
+        levels.append(level)
+        found.append(Transition(numbers / numbers.sum(axis=1, keepdims=True), log_posterior - cost))
+    return np.array(levels), found
 
 
 def on_simplex(scores: Array) -> Array:
@@ -165,7 +229,6 @@ def discover(chances: Array, rate: float) -> NDArray[np.bool_]:
 def _fit_transition(P: Array, given: NDArray[np.intp], error: float, counts: Array, evenly: bool) -> Transition:
     """The likeliest matrix by EM, for rows in the order of their labels."""
     n_classes = P.shape[1]
-    error = float(np.clip(error, 1.0 / max(counts.sum(), 1.0), 1.0 - 1.0 / n_classes))
     ends = np.searchsorted(given, np.arange(1, n_classes))
     groups = list(zip(np.split(P, ends), np.split(counts, ends), strict=True))
     errors = Errors.at(error, n_classes)
@@ -200,8 +263,12 @@ def _posterior(P: Array, T: Array, given: NDArray[np.intp]) -> tuple[Array, Arra
     """Chances of the true classes, and of the given label; rows without a label keep P."""
     chances = np.where(given[:, None] >= 0, T.T[given], 1.0)
     joint = P * chances
-    likelihood = np.maximum(joint.sum(axis=1), SMALLEST)
-    return joint / likelihood[:, None], likelihood
+    return _normalised(joint), np.maximum(joint.sum(axis=1), SMALLEST)
+
+
+def _normalised(joint: Array) -> Array:
+    shares: Array = joint / np.maximum(joint.sum(axis=1, keepdims=True), SMALLEST)
+    return shares
 
 
 def _power(logs: Array, power: float) -> Array:

@@ -42,15 +42,21 @@ def fit_hybrid_logistic(task: Task) -> Answer:
     return clean(task, search_logistic(task))
 
 
+@method("hybrid-apart", "HybridCleaner, logistic regression, overlap=False")
+def fit_hybrid_apart(task: Task) -> Answer:
+    """The same for classes that are said not to overlap."""
+    return clean(task, search_logistic(task), overlap=False)
+
+
 @method("hybrid-forest", "HybridCleaner, forest")
 def fit_hybrid_forest(task: Task) -> Answer:
     """Round a tuned forest."""
     return clean(task, tune_forest(task.X, task))
 
 
-def clean(task: Task, estimator: Any) -> Answer:
+def clean(task: Task, estimator: Any, *, overlap: bool = True) -> Answer:
     """Everything that the cleaner says."""
-    cleaner = HybridCleaner(estimator, scale=None, random_state=task.random_state)
+    cleaner = HybridCleaner(estimator, scale=None, overlap=overlap, random_state=task.random_state)
     cleaned = cleaner.fit_clean(task.X, task.y)
     issues = cleaner.label_issues_.sort_values("row")
     confidence = issues["confidence"].to_numpy(dtype=np.float64)

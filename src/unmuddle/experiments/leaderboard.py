@@ -35,7 +35,7 @@ QUICK_NOISES = (
 CHAINS = "clip-pca4-cleanlab", "clip-pca80-cleanlab"
 FORESTS = ("hybrid-forest", "forest", "cleanlab-forest", "rpca-cleanlab-forest", *(f"{name}-forest" for name in CHAINS))
 METHOD_NAMES = (
-    *("hybrid", "hybrid-logistic", "logistic", "cleanlab", "rpca-cleanlab", *CHAINS),
+    *("hybrid", "hybrid-logistic", "hybrid-apart", "logistic", "cleanlab", "rpca-cleanlab", *CHAINS),
     *FORESTS,
     *("robust-pca", "ddc"),
 )

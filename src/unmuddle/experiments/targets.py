@@ -40,6 +40,7 @@ FOREST_CHAINS = tuple(f"{name}-forest" for name in CHAINS)
 DUELS = (
     Duel("hybrid", "logistic", "cleanlab", CHAINS),
     Duel("hybrid-logistic", "logistic", "cleanlab", CHAINS),
+    Duel("hybrid-apart", "logistic", "cleanlab", CHAINS),
     Duel("hybrid-forest", "forest", "cleanlab-forest", FOREST_CHAINS),
 )
 """The first chooses its own estimators; it is held against logistic regression."""

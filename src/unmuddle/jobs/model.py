@@ -40,6 +40,7 @@ TRUSTED = frozenset(
         "cleaning.judging.Trial",
         "core.cellwise.CellModel",
         "core.cellwise.Densities",
+        "core.borders.Doubt",
         "core.evidence.Evidence",
         "core.kernel.Ridge",
         "core.wiener.Wiener",
