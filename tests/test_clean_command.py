@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pickle
+import re
 import shutil
 import signal
 import subprocess
@@ -20,14 +21,16 @@ import skops.io
 from sklearn.preprocessing import FunctionTransformer
 from typer.testing import CliRunner
 
+from report.tables import parse
 from tables import MISSING_CELL, N_ROWS, WRONG_CELL, WRONG_LABELS, csv_text, small_frame
+from tabular.bad_files import BAD
 from unmuddle import HybridCleaner
 from unmuddle.cli import app
 from unmuddle.errors import InvalidDataError
 from unmuddle.file_commands import stage_bars
 from unmuddle.jobs import load_model
 from unmuddle.jobs.model import TRUSTED
-from unmuddle.jobs.stages import STAGES
+from unmuddle.jobs.stages import STAGES, Pace, Stages
 
 LISTS = ("label_issues.csv", "cell_issues.csv", "audit.csv")
 
@@ -123,7 +126,7 @@ def test_lists_and_summary_say_what_the_library_says(cleaned, direct):
     assert summary["input"]["sha256"] == hashlib.sha256(csv_text().encode()).hexdigest()
     assert summary["schema_version"] == 1
     assert summary["seed"] == 5
-    assert set(summary["seconds"]) == {"read", "recover", "cross-fit", "write"}
+    assert list(summary["seconds"]) == ["read", "scale", "recover", "tune", "cross-fit", "write"]
     assert set(os.listdir(cleaned)) == set(summary["files"])
     assert summary["command"].endswith("--label species --id tag --estimator auto --fdr 0.1 --seed 5")
 
@@ -370,6 +373,182 @@ def test_text_that_looks_like_formulas_is_guarded_in_lists_and_kept_in_the_file(
     assert (out / "applied.csv").read_bytes() == (out / "cleaned.csv").read_bytes()
 
 
+FUZZED = (
+    "cut off", "cut off in quotes", "wrong delimiter", "mixed types", "duplicate headers", "NUL bytes", "1 row",
+    "1 class", "all missing", "label absent", "empty", "binary junk", "pickle", "cut-off archive",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FUZZED)
+def test_a_bad_file_is_one_line_exit_code_2_and_nothing_written(tmp_path, case):
+    content, expected = BAD[case]
+    path = tmp_path / "data.csv"
+    path.write_bytes(content)
+    result = run("clean", path, "--label", "species")
+    assert result.exit_code == 2
+    (line,) = result.output.splitlines()
+    assert line.startswith(f"Error: {path}")
+    assert re.search(expected, line)
+    assert len(re.split(r"[.;] [A-Z]", line)) > 1, "no remedy"
+    assert left(path) == []
+    debugged = run("clean", path, "--label", "species", "--debug")
+    assert debugged.exit_code == 2
+    assert "Traceback" in debugged.output
+    assert debugged.output.splitlines()[-1] == line
+
+
+def test_a_mark_at_the_start_and_huge_numbers_as_names_are_kept_to_the_digit(tmp_path):
+    """2**53 + 1 is the first integer that double precision has not."""
+    text = csv_text().replace("tree-", str(2**53)[:-1]).replace(" , length", ",length")
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    result = run("clean", path, "--label", "species", "--id", "tag")
+    assert result.exit_code == 0, result.output
+    out = tmp_path / "t-cleaned"
+    assert (out / "cleaned.csv").read_bytes().startswith(b"\xef\xbb\xbftag,")
+    names = {str(2**53)[:-1] + str(row) for row in range(N_ROWS)}
+    assert {line["id"] for line in read(out / "label_issues.csv")} == names
+    assert {line.split(",")[0] for line in (out / "cleaned.csv").read_text("utf-8-sig").splitlines()[1:]} == names
+
+
+@pytest.mark.slow
+def test_ten_thousand_columns_are_cleaned_with_a_note_that_cells_were_not_looked_at(tmp_path):
+    header = ",".join([*(f"c{place}" for place in range(10_000)), "species"])
+    rows = [",".join([*(str(place * row % 17) for place in range(10_000)), "xy"[row % 2]]) for row in range(30)]
+    (tmp_path / "wide.csv").write_text("\n".join([header, *rows]))
+    result = run("clean", tmp_path / "wide.csv", "--label", "species")
+    assert result.exit_code == 0, result.output
+    note, verdict, *_ = result.output.splitlines()
+    assert note.startswith("Note: wrong cells were not looked for")
+    assert note.endswith("by --ignore to have the others looked at.")
+    assert "cells were not examined" in verdict
+
+
+HOSTILE = (
+    "<script>alert(1)</script>", "\"'><img src=x onerror=alert(1)>", "two\nlines\r\n\tand a tab", "=cmd|' /C calc'!A0",
+    "\N{GRINNING FACE}\N{ZERO WIDTH JOINER}", "\N{HEBREW LETTER SHIN} \N{RIGHT-TO-LEFT OVERRIDE}evil",
+    "\x1b[31mred\x1b[0m",
+    "a" * 10_000,
+)  # fmt: skip
+
+
+@pytest.fixture(name="hostile", scope="module")
+def _hostile(tmp_path_factory):
+    """Such text as names of columns and rows, as labels and as categories."""
+    frame = small_frame()
+    codes = np.arange(N_ROWS) % 3
+    frame["colour"] = np.array([HOSTILE[2], HOSTILE[3], HOSTILE[7]])[codes]
+    frame["odd"] = [HOSTILE[row % len(HOSTILE)] for row in range(N_ROWS)]
+    frame["tag"] = [f"{HOSTILE[row % len(HOSTILE)]} {row}" for row in range(N_ROWS)]
+    species = {"ash": HOSTILE[0], "birch": HOSTILE[3], "cedar": HOSTILE[6]}
+    frame["species"] = frame["species"].map(species)
+    frame = frame.rename(columns={"length": HOSTILE[1], "width": HOSTILE[3], "depth": HOSTILE[5], "height": HOSTILE[7]})
+    folder = tmp_path_factory.mktemp("hostile")
+    frame.to_csv(folder / "h.csv", index=False)
+    result = run("clean", folder / "h.csv", "--label", "species", "--id", "tag")
+    assert result.exit_code == 0, result.output
+    return folder / "h-cleaned"
+
+
+def test_hostile_text_is_no_markup_on_the_page(hostile):
+    html = (hostile / "report.html").read_text("utf-8")
+    page = parse(html)
+    assert sum(tag == "script" for tag, _ in page.elements) == 1
+    assert "img" not in {tag for tag, _ in page.elements}
+    assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
+    assert not {"\x1b", "\N{RIGHT-TO-LEFT OVERRIDE}"} & set(html)
+    assert "a" * 500 not in html
+    assert HOSTILE[0] in "".join(page.text)
+    assert len(page.tables["label-table"]) > len(WRONG_LABELS)
+
+
+def test_hostile_text_starts_no_formula_in_any_list_and_comes_back_as_it_was(hostile, tmp_path):
+    source = hostile.parent / "h.csv"
+    result = run("predict", hostile, source, "--id", "tag", "--out", tmp_path / "predictions.csv")
+    assert result.exit_code == 0, result.output
+    for path in (*(hostile / name for name in LISTS), tmp_path / "predictions.csv"):
+        lines = read(path)
+        assert len(lines) >= len(WRONG_LABELS)
+        for cell in (cell for line in lines for cell in (*line, *line.values())):
+            assert not cell.startswith(("=", "+", "@", "\t", "\r")), path.name
+    rows = pd.read_csv(source, keep_default_na=False)
+    for line in read(hostile / "label_issues.csv"):
+        assert line["given"].removeprefix("'") == rows["species"][int(line["row"])]
+        assert line["id"].removeprefix("'") == rows["tag"][int(line["row"])]
+    assert json.loads((hostile / "summary.json").read_text("utf-8"))["counts"]["labels"] == N_ROWS
+    assert run("apply", hostile, "--force").exit_code == 0
+    assert (hostile / "applied.csv").read_bytes() == (hostile / "cleaned.csv").read_bytes()
+
+
+@pytest.mark.parametrize("command", ["predict", "clean --dry-run"])
+def test_hostile_text_moves_no_cursor_and_fills_no_screen(hostile, tmp_path, command):
+    source = hostile.parent / "h.csv"
+    arguments = {
+        "predict": ["predict", hostile, source, "--out", tmp_path / "p.csv"],
+        "clean --dry-run": ["clean", source, "--label", "species", "--dry-run", "--out", tmp_path / "new"],
+    }[command]
+    result = CliRunner().invoke(app, list(map(str, arguments)), color=True, env={"NO_COLOR": "1"})
+    assert result.exit_code == 0, result.output
+    assert "\x1b" not in result.output
+    assert "\N{RIGHT-TO-LEFT OVERRIDE}" not in result.output
+    assert "a" * 500 not in result.output
+
+
+@pytest.fixture(name="mount")
+def _mount(tmp_path):
+    """A function that mounts a small disk with options on a new folder."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+
+    def mount(options):
+        words = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+        if subprocess.run(words, capture_output=True, check=False).returncode != 0:
+            pytest.skip("mounting is not allowed here")
+        return folder
+
+    yield mount
+    subprocess.run(["umount", str(folder)], capture_output=True, check=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [4, 40, 200])
+def test_a_disk_that_fills_up_holds_the_old_folder_or_nothing(mount, cleaned, size):
+    """Sizes in kB that end a run in its first, a middle and its last file."""
+    disk = mount(f"size={size}k")
+    source = cleaned.parent / "trees.csv"
+    result = run("clean", source, "--label", "species", "--out", disk / "out")
+    assert result.exit_code == 2
+    assert "No space left on device; free some space" in result.output
+    assert list(disk.iterdir()) == []
+    subprocess.run(["mount", "-o", "remount,size=20m", str(disk)], check=True)
+    assert run("clean", source, "--label", "species", "--out", disk / "out").exit_code == 0
+    before = {path.name: path.read_bytes() for path in (disk / "out").iterdir()}
+    (disk / "ballast").write_bytes(bytes(20 * 2**20 - sum(map(len, before.values())) - 100_000))
+    assert run("clean", source, "--label", "species", "--out", disk / "out", "--force", "--seed", 1).exit_code == 2
+    assert {path.name: path.read_bytes() for path in (disk / "out").iterdir()} == before
+    assert sorted(path.name for path in disk.iterdir()) == ["ballast", "out"]
+
+
+@pytest.mark.slow
+def test_a_read_only_disk_is_refused_before_anything_is_computed(mount, cleaned, monkeypatch):
+    disk = mount("size=1m,ro")
+    monkeypatch.setattr(HybridCleaner, "fit_clean", lambda *arguments: pytest.fail("computed"))
+    result = run("clean", cleaned.parent / "trees.csv", "--label", "species", "--out", disk / "out")
+    assert result.exit_code == 2
+    assert "choose another folder" in result.output
+
+
+def test_a_folder_that_may_not_be_written_is_refused_before_anything_is_computed(trees, monkeypatch):
+    """Root may write everywhere, so the system's answer is put in its mouth."""
+    monkeypatch.setattr(HybridCleaner, "fit_clean", lambda *arguments: pytest.fail("computed"))
+    monkeypatch.setattr(os, "access", lambda path, mode, **how: not mode & os.W_OK)
+    result = run("clean", trees, "--label", "species", "--out", trees.parent / "closed" / "out")
+    assert result.exit_code == 2
+    assert "you may not write in" in result.output
+    assert "choose another folder" in result.output
+    assert left(trees) == []
+
+
 class Bomb:
     """What a hostile file would hold."""
 
@@ -423,9 +602,38 @@ def test_a_person_sees_every_stage_and_a_pipe_sees_nothing(monkeypatch):
         monkeypatch.setattr(sys, "stderr", screen)
         with stage_bars() as stages:
             for stage in STAGES:
-                stages.begin(stage)
+                stages.reach(stage)
         assert all((stage in screen.getvalue()) is seen for stage in STAGES)
         assert set(stages.end()) == set(STAGES)
+
+
+def test_time_left_is_that_of_equal_steps_and_unknown_without_them(monkeypatch):
+    """A clock that we set: 3 s before the steps, then four steps of 5 s each."""
+    clock, told = [100.0], []
+    monkeypatch.setattr("unmuddle.jobs.stages.perf_counter", lambda: clock[0])
+    stages = Stages(lambda stage, pace: told.append(pace.left(since=1.0)))
+    stages.reach("tune")
+    clock[0] += 3.0
+    for step in range(5):
+        stages.reach("tune", step / 4)
+        clock[0] += 5.0
+    assert [left and round(left, 6) for left in told] == [None, None, 14.0, 9.0, 4.0, None]
+    assert Pace(0.5, 10.0).left(since=10.5) is None  # it takes longer than was thought: nothing is known any more
+    assert stages.end() == {"tune": 28.0}
+
+
+def test_a_person_is_told_the_time_left_where_it_is_known(monkeypatch):
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("COLUMNS", "120")
+    with stage_bars() as stages:
+        stages.reach("recover")
+        stages.reach("tune")
+        stages._counted_from -= 60.0  # as if the first third had taken a minute
+        stages.reach("tune", 1 / 3)
+        time.sleep(0.3)  # until the bars are drawn again
+    assert re.search(r"tune .* about 1(19|20) s left", screen.getvalue())
+    assert not re.search(r"recover [^\n]*left", screen.getvalue())
 
 
 @pytest.mark.parametrize("command", ["clean", "apply", "predict", "report"])

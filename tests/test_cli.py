@@ -1,8 +1,10 @@
 """The command line as a user meets it."""
 
+import json
 import re
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from unmuddle import __version__
@@ -50,6 +52,22 @@ def test_the_list_of_datasets_has_licence_and_place():
     assert result.exit_code == 0
     for words in ("wine", "glass", "cnae9", "waveform", "cifar10n", "CC BY 4.0", "embedded"):
         assert words in result.output
+
+
+def test_scripts_get_the_same_figures_as_json():
+    table, told = run("demo").output, json.loads(run("demo", "--json").stdout)
+    assert told.pop("status") == "converged"
+    for what, pair in told.items():
+        assert re.search(rf"{what}\D+{pair['as given']:.3f}\D+{pair['recovered']:.3f}", table)
+    listed = json.loads(run("datasets", "--json").stdout)
+    assert listed["wine"]["licence"] == "CC BY 4.0"
+
+
+@pytest.mark.parametrize("command", ["demo", "datasets"])
+def test_help_has_an_example_and_the_exit_codes(command):
+    output = run(command, "--help").output
+    assert f"Example: unmuddle {command}" in output
+    assert "Exit codes" in output
 
 
 def test_a_data_folder_that_is_not_there_is_said_in_the_list(monkeypatch):

@@ -50,17 +50,23 @@ def _root(
     """Learn from data whose features and labels are both partly wrong."""
 
 
-@app.command()
+@app.command(epilog=file_commands.EXIT_CODES)
 def demo(
     cell_noise: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of cells that are spoiled.")] = 0.1,
     label_noise: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of labels drawn anew.")] = 0.3,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the noise and of the split.")] = 0,
+    as_json: file_commands.AsJson = False,
 ) -> None:
     """Spoil the Wine data, recover it, and show before and after.
 
     Example: unmuddle demo --label-noise 0.4
     """
-    _show(run_demo(cell_noise, label_noise, seed), Console())
+    result = run_demo(cell_noise, label_noise, seed)
+    if as_json:
+        lines = {line.what: {"as given": line.before, "recovered": line.after} for line in result.lines}
+        file_commands.print_json({**lines, "status": result.model.status_.name.lower()})
+        return
+    _show(result, Console())
 
 
 def _show(result: Demo, console: Console) -> None:
@@ -80,12 +86,21 @@ def _show(result: Demo, console: Console) -> None:
     console.print(f"Solver: {model.status_.name.lower()} in {model.n_iter_} iterations; {model.certificate_}.")
 
 
-@app.command("datasets")
-def list_datasets() -> None:
+@app.command("datasets", epilog=file_commands.EXIT_CODES)
+def list_datasets(as_json: file_commands.AsJson = False) -> None:
     """List the datasets, their licence, and whether they are at hand.
 
     Files are looked for in the folder that UNMUDDLE_DATA names, then in the cache; the rest is downloaded when used.
+
+    Example: unmuddle datasets --json
     """
+    if as_json:
+        found = {
+            each.name: {"shape": each.shape, "licence": each.licence, "where": each.where()}
+            for each in datasets.available()
+        }
+        file_commands.print_json(found)
+        return
     table = Table()
     table.add_column("name", no_wrap=True)
     for title in ("rows x columns, classes", "licence", "where"):

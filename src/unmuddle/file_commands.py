@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import sys
 import threading
@@ -15,22 +16,24 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn
 from rich.table import Table as Grid
+from rich.text import Text
 
 from unmuddle.errors import UnmuddleError
 from unmuddle.jobs import Job, Stages, apply_changes, clean_file, describe, predict_file, read_summary, verdict
 from unmuddle.jobs.clean import PAGE
-from unmuddle.jobs.stages import STAGES
+from unmuddle.jobs.stages import STAGES, Pace
+from unmuddle.report.text import shown
 from unmuddle.tabular import Roles, Table
 
 EXIT_CODES = "Exit codes: 0 fine; 1 internal error; 2 bad input or usage; 130 interrupted (Ctrl-C or SIGTERM)."
 
-MOST_SHOWN = 30
-"""Columns whose types are shown."""
+MOST_SHOWN, SHORT = 30, 60
+"""Columns whose types are shown; characters of a name that are."""
 
-File = Annotated[Path, typer.Argument(help="CSV, TSV, Excel, Parquet or NPZ; recognised by content.")]
-Folder = Annotated[Path, typer.Argument(help="A folder that unmuddle clean wrote.")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="CSV, TSV, Excel, Parquet or NPZ; recognised by content.")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that unmuddle clean wrote.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace what an earlier run wrote.")]
@@ -69,23 +72,24 @@ def clean(
 
     The folder appears at once, when all is done; the input is never touched.
 
-    Example: unmuddle clean wine.csv --label species --id bottle
+    Example: unmuddle clean wine.csv --label cultivar --id bottle
     """
     with guarded(debug):
         roles = Roles(label, id_column, tuple(ignore or ()))
         job = Job(file, roles, out, str(estimator.value), fdr, seed, review_only, force)
         if dry_run:
-            _show_plan(*describe(job), as_json=as_json)
+            _show_plan(*describe(job), job.folder, as_json=as_json)
             return
         with stage_bars() as stages:
             outcome = clean_file(job, stages)
         if as_json:
-            _print_json({"folder": str(outcome.folder), **outcome.summary})
+            print_json({"folder": str(outcome.folder), **outcome.summary})
             return
         for note in outcome.notes:
-            typer.echo(f"Note: {note}.")
+            typer.echo(f"Note: {_one_line(note)}.")
         typer.echo(verdict(outcome.summary))
         typer.echo(f"Written: {outcome.folder}: {', '.join(outcome.summary['files'])}")
+        typer.echo(f"To read: {outcome.folder / PAGE}")
 
 
 def apply(
@@ -106,13 +110,13 @@ def apply(
     with guarded(debug):
         applied = apply_changes(folder, accept or (), force=force)
         if as_json:
-            _print_json({"path": str(applied.path), "labels": applied.labels, "cells": applied.cells})
+            print_json({"path": str(applied.path), "labels": applied.labels, "cells": applied.cells})
         else:
             typer.echo(f"Written: {applied.path}, with {applied.labels} labels and {applied.cells} cells changed")
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="model.skops, or the folder that it is in.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="model.skops, or the folder that it is in.")],
     file: File,
     out: Annotated[Path | None, typer.Option(help="File to write; FILE-predictions.csv without it.")] = None,
     id_column: Annotated[str | None, typer.Option("--id", help="Column that names the rows.")] = None,
@@ -127,9 +131,9 @@ def predict(
     with guarded(debug):
         predicted = predict_file(model, file, out, id_column=id_column, force=force)
         if as_json:
-            _print_json({"path": str(predicted.path), "counts": predicted.counts})
+            print_json({"path": str(predicted.path), "counts": predicted.counts})
         else:
-            counts = ", ".join(f"{count} {label}" for label, count in predicted.counts.items())
+            counts = ", ".join(f"{count} {shown(label, SHORT)}" for label, count in predicted.counts.items())
             typer.echo(f"Written: {predicted.path} ({counts})")
 
 
@@ -142,7 +146,7 @@ def report(folder: Folder, as_json: AsJson = False, debug: Debug = False) -> Non
         summary = read_summary(folder)
         page = folder / PAGE
         if as_json:
-            _print_json({"report": str(page) if page.exists() else None, "verdict": verdict(summary), **summary})
+            print_json({"report": str(page) if page.exists() else None, "verdict": verdict(summary), **summary})
             return
         typer.echo(f"Report: {page}" if page.exists() else f"Report: none, but see the lists in {folder}")
         typer.echo(verdict(summary))
@@ -170,9 +174,10 @@ def _complain(message: str, code: int, debug: bool) -> None:
     raise typer.Exit(code)
 
 
-def _one_line(error: Exception) -> str:
-    """Control characters from the data would move a terminal's cursor."""
-    return "".join(sign if sign.isprintable() else " " for sign in str(error))
+def _one_line(message: object) -> str:
+    """Control characters from the data would move a terminal's cursor, and long names would fill the screen."""
+    text = "".join(sign if sign.isprintable() else " " for sign in str(message))
+    return re.sub(r"\S{1000,}", lambda found: found[0][:SHORT] + "\N{HORIZONTAL ELLIPSIS}", text)
 
 
 @contextmanager
@@ -193,50 +198,67 @@ def _terminated_as_interrupted() -> Iterator[None]:
 
 @contextmanager
 def stage_bars() -> Iterator[Stages]:
-    """A bar for each stage on a terminal, nothing elsewhere."""
+    """A bar with the time for each stage on a terminal, nothing elsewhere."""
     if not sys.stderr.isatty():
         yield Stages()
         return
-    columns = TextColumn("{task.description:<9}"), BarColumn(), TimeElapsedColumn()
+    columns = TextColumn("{task.description:<9}"), BarColumn(), TimeColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         tasks = {stage: progress.add_task(stage, start=False, total=None) for stage in STAGES}
 
-        def show(stage: str) -> None:
+        def show(stage: str, pace: Pace) -> None:
             for earlier in STAGES[: STAGES.index(stage)]:
                 _finish(progress, tasks[earlier])
             progress.start_task(tasks[stage])
+            total = 1.0 if pace.done else None
+            progress.update(tasks[stage], total=total, completed=pace.done, pace=pace, told=progress.get_time())
 
         yield Stages(show)
         _finish(progress, tasks[STAGES[-1]])
 
 
+class TimeColumn(ProgressColumn):
+    """Seconds of a stage, and those to go where steps that are done tell; nothing before it begins."""
+
+    def render(self, task: Task) -> Text:
+        """What is beside the bar."""
+        if task.elapsed is None:
+            return Text("")
+        spent, pace = f"{task.elapsed:.0f} s", task.fields.get("pace")
+        left = None if pace is None or task.finished else pace.left(task.get_time() - task.fields["told"])
+        return Text(spent if left is None else f"{spent}, about {max(left, 1.0):.0f} s left")
+
+
 def _finish(progress: Progress, task: TaskID) -> None:
-    progress.update(task, total=1, completed=1)
-    progress.stop_task(task)
+    """Stop the clock of a stage once, also of one that never began."""
+    if not progress.tasks[task].finished:
+        progress.update(task, total=1, completed=1)
+        progress.stop_task(task)
 
 
-def _show_plan(table: Table, files: list[str], *, as_json: bool) -> None:
+def _show_plan(table: Table, files: list[str], folder: Path, *, as_json: bool) -> None:
     source = table.source
     types = {column.name: str(column.kind) for column in table.features}
     if as_json:
         ignored = {column.name: column.why for column in table.ignored}
-        _print_json(
+        print_json(
             {"format": source.format, "rows": source.n_rows, "label": table.label.name, "types": types,
-             "ignored": ignored, "notes": list(table.notes), "would_write": files}
+             "ignored": ignored, "notes": list(table.notes), "would_write": [str(folder / name) for name in files]}
         )  # fmt: skip
         return
     classes = sorted({label for label in table.y if label is not None})
     typer.echo(f"{source.path}: {source.format}, {source.n_rows} rows, {len(source.names)} columns")
-    typer.echo(f"Labels: {table.label.name!r}, {len(classes)} classes: {', '.join(classes[:10])}")
+    named = ", ".join(shown(name, SHORT) for name in classes[:10])
+    typer.echo(f"Labels: {shown(table.label.name, SHORT)!r}, {len(classes)} classes: {named}")
     grid = Grid("column", "type", "missing")
     for column in table.features[:MOST_SHOWN]:
-        grid.add_row(_plain(column.name), str(column.kind), str(column.n_missing))
+        grid.add_row(_plain(shown(column.name, SHORT)), str(column.kind), str(column.n_missing))
     Console().print(grid)
     if len(types) > MOST_SHOWN:
         typer.echo(f"and {len(types) - MOST_SHOWN} more columns")
     for note in table.notes:
-        typer.echo(f"Note: {note}.")
-    typer.echo("Would write: " + ", ".join(files))
+        typer.echo(f"Note: {_one_line(note)}.")
+    typer.echo(f"Would write: {folder}: {', '.join(sorted(files))}")
 
 
 def _plain(text: str) -> str:
@@ -244,5 +266,6 @@ def _plain(text: str) -> str:
     return text.replace("[", r"\[")
 
 
-def _print_json(value: dict[str, Any]) -> None:
+def print_json(value: dict[str, Any]) -> None:
+    """For scripts."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))

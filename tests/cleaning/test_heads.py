@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from cleaning.planted import blobs
 from unmuddle.cleaning.heads import (
@@ -134,3 +135,13 @@ def test_only_small_tables_get_small_models():
     assert not many.take(np.arange(10)).few
     assert many.n_trees == 100 > few.n_trees
     assert len(many.strengths) == 9 > len(few.strengths)
+
+
+def test_a_forest_grown_in_batches_is_the_forest_grown_at_once_and_tells_how_far_it_is():
+    rows, codes = blobs(120, apart=1.0)
+    given, told = Given.of(codes, np.ones(120), 3, seed=0), []
+    heard = hear_forest(rows, given, told.append)
+    once = clone(heard.head.forest).fit(rows, given.codes, sample_weight=np.ones(120))
+    np.testing.assert_array_equal(heard.head.predict(rows), once.predict_proba(rows))
+    np.testing.assert_array_equal(heard.held_out, once.oob_decision_function_)
+    assert told == [batch / 5 for batch in range(5)]

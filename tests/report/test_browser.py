@@ -105,6 +105,8 @@ def test_print_shows_all_rows_and_cells_and_no_controls(visit, plain):
     assert len(column(page, "cell-table", 1)) == len(plain.cleaner.cell_issues_)
     assert page.locator(".controls:visible, nav:visible, button#theme:visible").count() == 0
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    heads = page.locator("thead .sort").evaluate_all("(all) => all.map((each) => getComputedStyle(each).display)")
+    assert set(heads) == {"contents"}  # a button in a header is on the first sheet of a table only
     assert page.pdf(format="A4").startswith(b"%PDF")
 
 
@@ -149,6 +151,13 @@ def test_text_has_contrast_in_both_schemes_and_the_button_turns_them(visit, sche
 def test_the_page_never_scrolls_sideways(visit, name, width):
     page = visit(name, viewport={"width": width, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_on_a_phone_no_list_of_issues_is_cut_off(visit):
+    page = visit(viewport={"width": 390, "height": 844})
+    for table in ("label-table", "cell-table", "column-table"):
+        region = page.locator(".scroll", has=page.locator(f"#{table}"))
+        assert region.evaluate("(box) => box.scrollWidth - box.clientWidth") <= 1, table
 
 
 def test_without_scripts_all_is_there_to_read(visit, plain):

@@ -60,7 +60,7 @@ def test_the_fault_that_was_planted_is_found_on_the_page(plain, plain_page):
 
 def test_parts_come_in_the_promised_order(plain_page):
     sections = [attributes["id"] for tag, attributes in plain_page.elements if tag == "section"]
-    assert sections == ["noise", "labels", "cells", "columns", "map", "tuning", "apply", "made"]
+    assert sections == ["noise", "labels", "cells", "columns", "map", "convergence", "tuning", "apply", "made"]
 
 
 def test_nothing_in_the_data_becomes_markup(plain_page, nasty_html):

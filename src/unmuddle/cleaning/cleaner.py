@@ -254,6 +254,7 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, pred_probs: Any) -> tuple[Seen, Labels, Verdict]:
         self._validate_parameters()
+        self._progress("scale")
         table = table_of(X)
         self._encoding = Encoding.learn(X)
         self._set_names(table)
@@ -266,8 +267,7 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         matrix = np.ascontiguousarray(self._encoding.encode(X))
         self._progress("recover")
         recovered = self._fit_engine(matrix, given)
-        self._progress("cross-fit")
-        self._panel, P = convene(recovered, given, self._scaling(recovered))
+        self._panel, P = convene(recovered, given, self._scaling(recovered), self._progress)
         P = informed(P if own is None else own, given)
         self._evidence = weigh_labels(P, given, overlap=bool(self.overlap))
         verdict = self._judge(P, labels)
@@ -297,8 +297,8 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         with np.errstate(invalid="ignore"):
             return verdict._replace(flags=verdict.flags & (verdict.wrong > issues.CERTAIN))
 
-    def _progress(self, stage: str) -> None:
-        """Told when a stage begins; a caller who wants to know puts a function in its place."""
+    def _progress(self, stage: str, done: float = 0.0) -> None:
+        """Told when a stage begins, and what share of it is done; who wants to know puts a function in its place."""
 
     def _validate_parameters(self) -> None:
         is_transformer = hasattr(self.recovery, "transform") and not isinstance(self.recovery, type)

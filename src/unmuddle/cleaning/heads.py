@@ -6,7 +6,7 @@ Settings are chosen by accuracy on held-out noisy labels, ties going to the smoo
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol, Self
 
@@ -31,6 +31,9 @@ LEAVES, TREES, TRIED_TREES = (16, 5, 2), 100, 20
 
 FEW, FEW_TREES, FEW_STRENGTHS = 100, 20, STRENGTHS[::2]
 """Tables of fewer rows have that many trees and those values of C: they can tell no more apart."""
+
+BATCH = 20
+"""Trees that are grown between two reports; it divides all numbers of trees above."""
 
 FOLDS = 5
 LANDMARKS, TRIED_LANDMARKS = 500, 250
@@ -219,11 +222,14 @@ def hear_kernel(X: Array, given: Given, choice: Choice) -> Heard:
     return Heard(Kernel(ridge), left_out)
 
 
-def hear_forest(X: Array, given: Given) -> Heard:
-    """Trees judge the rows that they were not grown on; the size of leaves by these votes."""
+def hear_forest(X: Array, given: Given, tell: Callable[[float], None] = lambda done: None) -> Heard:
+    """Trees judge the rows that they were not grown on; the size of leaves by these votes.
+
+    ``tell`` hears the share of trees that are grown.
+    """
     rows, everyone = sample_rows(given.codes, given.seed), np.flatnonzero(given.known)
     leaf = _tune_leaf(X[rows], given.take(rows))
-    head = _grow(X[everyone], given.take(everyone), leaf)
+    head = _grow(X[everyone], given.take(everyone), leaf, tell=tell)
     held_out = head.predict(X)
     held_out[everyone] = _out_of_bag(head)
     return Heard(head, held_out)
@@ -234,13 +240,19 @@ def _tune_leaf(X: Array, given: Given) -> int:
     return max(LEAVES, key=lambda leaf: given.accuracy(_out_of_bag(_grow(X, given, leaf, TRIED_TREES))))
 
 
-def _grow(X: Array, given: Given, leaf: int, most: int = TREES) -> Forest:
+def _grow(
+    X: Array, given: Given, leaf: int, most: int = TREES, tell: Callable[[float], None] = lambda done: None
+) -> Forest:
+    """A batch at a time, which gives the same trees as all at once."""
     trees = min(most, given.n_trees)
-    forest = RandomForestClassifier(trees, min_samples_leaf=leaf, oob_score=True, random_state=given.seed)
+    forest = RandomForestClassifier(min_samples_leaf=leaf, random_state=given.seed, warm_start=True)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Some inputs do not have OOB scores", UserWarning)  # see _out_of_bag
-        forest.fit(X, given.codes, sample_weight=given.weights)
-    return Forest(forest, given.n_classes)
+        for grown in range(BATCH, trees + 1, BATCH):
+            tell((grown - BATCH) / trees)
+            forest.set_params(n_estimators=grown, oob_score=grown == trees)
+            forest.fit(X, given.codes, sample_weight=given.weights)
+    return Forest(forest.set_params(warm_start=False), given.n_classes)
 
 
 def _out_of_bag(head: Forest) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,6 +25,8 @@ from unmuddle.core.evidence import Evidence, discover, on_simplex, weigh
 from unmuddle.core.kernel import Choice
 from unmuddle.core.prox import Array, Mask
 from unmuddle.estimators.scaling import Scaling
+
+Tell = Callable[[str, float], None]
 
 WORTH = 0.5
 """Standard errors by which another view must be better to be preferred."""
@@ -84,19 +87,29 @@ class Rate(NamedTuple):
     high: float
 
 
-def convene(recovered: Recovered, given: Given, scaling: Scaling) -> tuple[Panel, Array]:
-    """Choose the view on noisy labels, fit the heads, and return what they say of rows they did not see."""
+def convene(
+    recovered: Recovered, given: Given, scaling: Scaling, tell: Tell = lambda stage, done: None
+) -> tuple[Panel, Array]:
+    """Choose the view on noisy labels, fit the heads, and return what they say of rows they did not see.
+
+    ``tell`` hears the stage and the share of it that is done.
+    """
     rows = sample_rows(given.codes, given.seed)
     sample = given.take(rows)
     scaled = {name: scaling.apply(recovered.views[name]) for name in VIEWS if name in recovered.views}
-    trials = tuple(_try(name, view[rows], sample) for name, view in _distinct(scaled).items())
+    views = _distinct(scaled)
+    trials: tuple[Trial, ...] = ()
+    for name, view in views.items():
+        tell("tune", len(trials) / len(views))
+        trials += (_try(name, view[rows], sample),)
+    tell("cross-fit", 0.0)
     best = _choose(trials, len(rows))
     forest_view = "raw" if best.view == "raw" else "imputed"
     X = scaled[best.view]
     heard = [
         hear_linear(X, given, best.strength),
         hear_kernel(X, given, _choice(best)),
-        hear_forest(recovered.views[forest_view], given),
+        hear_forest(recovered.views[forest_view], given, lambda done: tell("cross-fit", done)),
     ]
     panel = Panel(best.view, forest_view, scaling, tuple(each.head for each in heard), trials)
     return panel, mean_opinion([each.held_out for each in heard])

@@ -19,7 +19,8 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from unmuddle.cleaning import Cleaned, HybridCleaner
-from unmuddle.errors import InvalidParameterError, OutputError, UnmuddleWarning
+from unmuddle.cleaning.engines import MOST_COLUMNS
+from unmuddle.errors import InvalidParameterError, OutputError, UncheckedCellsWarning, UnmuddleWarning
 from unmuddle.files import check_new_folder, whole_folder
 from unmuddle.jobs.model import Model, save_model
 from unmuddle.jobs.stages import Stages
@@ -138,20 +139,20 @@ class Found:
 
 
 def describe(job: Job) -> tuple[Table, list[str]]:
-    """What a run would read and write, without doing it."""
+    """What a run would read, and the names of the files that it would write, without doing it."""
     _check_folder(job)
     table = _read(job)
-    return table, [str(job.folder / name) for name in _files(table, job)]
+    return table, _files(table, job)
 
 
 def clean_file(job: Job, stages: Stages | None = None) -> Outcome:
     """Read, fit, write; the folder is complete or is not there."""
     stages = stages or Stages()
     _check_folder(job)
-    stages.begin("read")
+    stages.reach("read")
     table = _read(job)
     found = _find(table, job, stages)
-    stages.begin("write")
+    stages.reach("write")
     with whole_folder(job.folder, force=job.force) as part:
         summary = _write(part, found, job, stages)
     stages.end()
@@ -175,13 +176,23 @@ def _read(job: Job) -> Table:
 
 def _find(table: Table, job: Job, stages: Stages) -> Found:
     cleaner = HybridCleaner(_estimator(job), fdr=job.fdr, random_state=job.seed)
-    cleaner._progress = stages.begin  # type: ignore[method-assign]
+    cleaner._progress = stages.reach  # type: ignore[method-assign]
     threads = 1 if table.X.size <= SMALL else None
     with warnings.catch_warnings(record=True) as told, threadpool_limits(threads):
         warnings.simplefilter("always")
         cleaned = cleaner.fit_clean(table.X, table.y)
-    ours = dict.fromkeys(str(each.message) for each in told if issubclass(each.category, UnmuddleWarning))
+    ours = dict.fromkeys(_note(each.message) for each in told if issubclass(each.category, UnmuddleWarning))
     return Found(table, cleaner, cleaned, (*table.notes, *ours))
+
+
+def _note(message: Warning | str) -> str:
+    """A warning without the stop at its end, with a remedy that the command has."""
+    if isinstance(message, UncheckedCellsWarning):
+        return (
+            f"wrong cells were not looked for: there are more than {MOST_COLUMNS} columns, with categories counted one "
+            "by one; leave some out by --ignore to have the others looked at"
+        )
+    return str(message).removesuffix(".")
 
 
 def _estimator(job: Job) -> Any:
@@ -268,10 +279,12 @@ def _chance(value: float) -> str:
 
 def write_page(path: Path, found: Found, job: Job, stages: Stages) -> None:
     """What was found, to read and to send."""
+    table = found.table
+    X = table.X if table.ids is None else table.X.set_axis(pd.Index(table.ids, dtype=object))
     report = Report.of(
-        found.cleaner, found.table.X, found.table.y, found.cleaned, name=job.path.name, command=job.command,
-        label=found.table.label.name, seconds=sum(stages.seconds.values()), stages=dict(stages.seconds),
-        folder=str(job.folder), checksum=found.table.source.sha256,
+        found.cleaner, X, table.y, found.cleaned, name=job.path.name, command=job.command,
+        label=table.label.name, seconds=sum(stages.seconds.values()), stages=dict(stages.seconds),
+        folder=str(job.folder), checksum=table.source.sha256,
     )  # fmt: skip
     write_report(path, report)
 
@@ -307,6 +320,7 @@ def summarise(found: Found, changes: Sequence[Change], job: Job, stages: Stages)
             "labels_flagged": int(found.cleaner.label_issues_["flag"].sum()),
             "labels_missing": table.label.n_missing,
             "cells": source.n_rows * len(table.features) - sum(column.n_missing for column in table.features),
+            "cells_examined": found.cleaner.recovery_ != "none",
             "cells_flagged": len(found.cleaner.cell_issues_),
             "cells_missing": sum(column.n_missing for column in table.features),
             "rows_flagged": len(found.cleaner.row_issues_),

@@ -13,6 +13,9 @@ from unmuddle.errors import InvalidDataError
 SCHEMA_VERSION = 1
 """Of summary.json and of the lists beside it; a change of their meaning raises it."""
 
+FEW = 0.05
+"""Share of wrong labels below which they are not worth a word."""
+
 NAME = "summary.json"
 PACKAGES = ("unmuddle", "numpy", "scipy", "scikit-learn", "pandas", "skops")
 
@@ -50,9 +53,12 @@ def verdict(summary: dict[str, Any]) -> str:
     counts, rates = summary["counts"], summary["rates"]
     noise, n_wrong = rates["label_noise"], counts["labels_flagged"] + counts["cells_flagged"]
     worse = {"labels": "Wrong labels hurt more than wrong cells", "features": "Wrong cells hurt more than wrong labels"}
-    last = worse[rates["hurts_most"]] if n_wrong else "Nothing stands out"
+    clean = "Nothing stands out" if noise["estimate"] < FEW else "Which of them are cannot be told one by one"
+    last = worse[rates["hurts_most"]] if n_wrong else clean
+    labels = f"{counts['labels_flagged']} of {counts['labels']} labels"
+    cells = f"{counts['cells_flagged']} of {counts['cells']} cells"
+    examined = counts.get("cells_examined", True)
+    found = f"{labels} and {cells} look wrong" if examined else f"{labels} look wrong, cells were not examined"
     return (
-        f"{counts['labels_flagged']} of {counts['labels']} labels and {counts['cells_flagged']} of {counts['cells']} "
-        f"cells look wrong; of all labels about {noise['estimate']:.0%} are ({noise['low']:.0%} to "
-        f"{noise['high']:.0%}). {last}."
+        f"{found}; of all labels about {noise['estimate']:.0%} are ({noise['low']:.0%} to {noise['high']:.0%}). {last}."
     )

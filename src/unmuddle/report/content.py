@@ -171,6 +171,7 @@ class Report:
     rate: Estimate
     worst: str
     fdr: float
+    recovery: str
     view: str
     classes: tuple[str, ...]
     transition: tuple[tuple[float, ...], ...]
@@ -228,6 +229,7 @@ class Report:
             rate=found.estimate("labels", "noise rate")[0],
             worst=found.report.loc[found.report["part"] == "verdict", "name"].iloc[0],
             fdr=float(cleaner.fdr),
+            recovery=shown(cleaner.recovery_),
             view=cleaner.view_,
             classes=tuple(map(shown, cleaner.classes_.tolist())),
             transition=tuple(map(tuple, cleaner.transition_.to_numpy()[np.ix_(chosen, chosen)].tolist())),
@@ -429,7 +431,7 @@ def _facts(cleaner: HybridCleaner, cleaned: Cleaned, seconds: float | None) -> l
     changes = cleaned.audit["kind"].value_counts()
     return [
         ("changes in the cleaned file", ", ".join(f"{kind}: {n:,}" for kind, n in changes.items()) or "none"),
-        ("features recovered by", f"{shown(cleaner.recovery)}; models look at {cleaner.view_} rows"),
+        ("features recovered by", f"{shown(cleaner.recovery_)}; models look at {cleaner.view_} rows"),
         ("estimator", shown(cleaner.estimator) if cleaner.estimator is not None else "mean of the models that judged"),
         ("false alarms allowed", percent(float(cleaner.fdr))),
         ("seed", shown(cleaner.random_state) if cleaner.random_state is not None else "none: a new run may differ"),
