@@ -131,9 +131,7 @@ def reproduce(
     ] = False,
     noise: Annotated[
         LabelNoise,
-        typer.Option(
-            help="Label noise of table1 and cifar10: redrawn over all classes, or moved to another."
-        ),
+        typer.Option(help="Label noise of table1 and cifar10: redrawn over all classes, or moved to another."),
     ] = LabelNoise.uniform,
     methods: Annotated[
         str, typer.Option(help="Rows to make, separated by commas; the first is compared with the rest.")
