@@ -77,3 +77,24 @@ def test_data_without_noise_pass_unchanged():
     rows = low_rank((200, 20), 4)
     assert np.allclose(Wiener.of(rows.mean(axis=0), np.cov(rows.T, bias=True), rows).apply(rows), rows, atol=1e-6)
     assert np.array_equal(Wiener.of(np.ones(3), np.eye(3), np.ones((1, 3))).apply(np.eye(3)), np.eye(3))
+
+
+@pytest.mark.parametrize("level", [0.0, 0.5, 1.0])
+def test_a_new_row_is_filtered_as_much_as_it_is_noisy(level):
+    """Noise of variance ``level`` times that of the training rows; half the noise is half way to the clean row."""
+    signal = low_rank((1500, 200), 3)
+    wiener = Wiener.of(np.zeros(200), np.cov((signal + noise((1500, 200), 7.0)).T), signal + noise((1500, 200), 7.0))
+    new = low_rank((300, 200), 3, seed=0)[:300] + noise((300, 200), 7.0 * np.sqrt(level), seed=3)
+    assert wiener.shares(new).mean() == pytest.approx(level, abs=0.1)  # gains of pure noise are a little high
+    expected = level * wiener.apply(new) + (1 - level) * new
+    assert np.linalg.norm(wiener.adapt(new) - expected) < 0.15 * np.linalg.norm(new)
+
+
+def test_how_noisy_a_row_is_does_not_depend_on_its_company_and_is_not_asked_without_noise():
+    rows = low_rank((400, 30)) + noise((400, 30), 1.0)
+    wiener = Wiener.of(rows.mean(axis=0), np.cov(rows.T), rows)
+    assert np.allclose(wiener.shares(rows[7:8]), wiener.shares(rows)[7])
+    exact = Wiener(np.zeros(2), np.eye(2), np.ones(2), 0.0)
+    assert np.array_equal(exact.adapt(rows[:, :2]), rows[:, :2])
+    few = Wiener(np.zeros(2), np.eye(2), np.array([0.0, 0.9]), 1.0)
+    assert few.shares(np.zeros((1, 2)))[0] == pytest.approx(4 / 5)  # one direction against four that were made up

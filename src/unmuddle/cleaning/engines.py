@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -84,8 +85,8 @@ class FittedGaussian(Fitted):
     units: Array
 
     def recover(self, X: Array) -> Recovered:
-        """By the model of the training rows."""
-        return self.report(X, self.model.judge(self.scaling.apply(X)))
+        """By the model of the training rows; new ones may be less noisy than these, and are then filtered less."""
+        return self.report(X, self.model.judge(self.scaling.apply(X)), self.wiener.adapt)
 
     def noise(self) -> Array | None:
         """Of the filter, in the units of X."""
@@ -97,11 +98,11 @@ class FittedGaussian(Fitted):
         squared: Array = np.einsum("ij,ij->i", deviations @ self.model.precision, deviations)
         return squared
 
-    def report(self, X: Array, judged: Judged) -> Recovered:
+    def report(self, X: Array, judged: Judged, denoise: Callable[[Array], Array]) -> Recovered:
         """The verdict on cells, in the units of X."""
         missing = np.isnan(X)
         filled = self.scaling.undo(judged.rows)
-        denoised = self.scaling.undo(self.wiener.apply(judged.rows * self.units) / self.units)
+        denoised = self.scaling.undo(denoise(judged.rows * self.units) / self.units)
         chances = np.where(missing, np.nan, expit(judged.log_odds))
         return _views(X, filled, denoised, judged.wrong | missing, chances, judged.log_odds)
 
@@ -123,7 +124,7 @@ class Gaussian(Engine):
         covariance = model.covariance * np.outer(units, units)
         wiener = Wiener.of(model.mean * units, covariance, judged.rows * units)
         fitted = FittedGaussian(model, scaling, wiener, units)
-        return fitted, fitted.report(X, judged)
+        return fitted, fitted.report(X, judged, wiener.apply)
 
 
 @dataclass(frozen=True)

@@ -149,7 +149,7 @@ class PandasTable(Table):
         """The names of the columns, of any type."""
         return list(self.data.columns)
 
-    @property
+    @cached_property
     def index(self) -> Sequence[Hashable]:
         """The labels of the index."""
         return list(self.data.index)

@@ -13,6 +13,9 @@ from unmuddle.core.prox import Array
 LOWEST = 0.2
 """Share of the spectrum, from below, that is taken to be noise alone."""
 
+QUIET, USUAL = 0.5, 4.0
+"""Directions of less gain tell how noisy a new row is; made-up directions that say: as noisy as the others."""
+
 POINTS = 4001
 """Grid on which the distribution of noise eigenvalues is summed up."""
 
@@ -41,6 +44,27 @@ class Wiener:
         """The rows without the noise."""
         filtered: Array = self.mean + ((rows - self.mean) @ self.directions * self.gains) @ self.directions.T
         return filtered
+
+    def adapt(self, rows: Array) -> Array:
+        """New rows without the noise, each taken to be as noisy as it is: one that is clean stays as it is."""
+        shares = self.shares(rows)[:, None]
+        adapted: Array = shares * self.apply(rows) + (1.0 - shares) * rows
+        return adapted
+
+    def shares(self, rows: Array) -> Array:
+        """How noisy each row is, from 0 for clean to 1 for as noisy as those that the filter was made for.
+
+        Told by its length in directions that are more noise than signal; where there are few of these, a row is taken
+        to be like the others.
+        """
+        quiet = self.gains < QUIET
+        if not (self.noise > 0 and quiet.any()):
+            return np.ones(len(rows))
+        squares = ((rows - self.mean) @ self.directions[:, quiet]) ** 2 / self.noise
+        lengths, clean = np.mean(squares * (1.0 - self.gains[quiet]), axis=1), np.mean(self.gains[quiet])
+        shares: Array = np.clip((lengths - clean) / (1.0 - clean), 0.0, 1.0)
+        count = int(quiet.sum())
+        return (count * shares + USUAL) / (count + USUAL)
 
     @property
     def rank(self) -> int:
