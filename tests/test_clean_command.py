@@ -672,3 +672,12 @@ def test_a_signal_at_any_moment_leaves_all_or_nothing(trees, sent):
     assert stopped >= 3  # else the moments were too late to show anything
     assert subprocess.run([*COMMAND, trees, "--label", "species", "--force"], check=False).returncode == 0
     assert left(trees) == ["trees-cleaned"]
+
+
+def test_no_overlap_reaches_the_cleaner_and_the_record(trees):
+    result = run("clean", trees, "--label", "species", "--id", "tag", "--seed", 5, "--no-overlap")
+    assert result.exit_code == 0, result.output
+    summary = json.loads((trees.parent / "trees-cleaned" / "summary.json").read_text())
+    assert summary["options"]["overlap"] is False
+    assert summary["command"].endswith("--no-overlap")
+    assert load_model(trees.parent / "trees-cleaned").cleaner.overlap is False

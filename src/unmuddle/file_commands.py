@@ -61,6 +61,9 @@ def clean(
     ignore: Annotated[list[str] | None, typer.Option(help="Column to leave alone; may be repeated.")] = None,
     estimator: Annotated[Estimator, typer.Option(help="What learns from the cleaned data.")] = Estimator.auto,
     fdr: Annotated[float, typer.Option(help="Share of false alarms among flags, between 0 and 1.")] = 0.1,
+    no_overlap: Annotated[
+        bool, typer.Option("--no-overlap", help="The columns tell the classes apart: what models doubt is an error.")
+    ] = False,
     review_only: Annotated[bool, typer.Option("--review-only", help="Write the lists, but no cleaned file.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and write nothing.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")] = 0,
@@ -76,7 +79,7 @@ def clean(
     """
     with guarded(debug):
         roles = Roles(label, id_column, tuple(ignore or ()))
-        job = Job(file, roles, out, str(estimator.value), fdr, seed, review_only, force)
+        job = Job(file, roles, out, str(estimator.value), fdr, seed, review_only, force, not no_overlap)
         if dry_run:
             _show_plan(*describe(job), job.folder, as_json=as_json)
             return

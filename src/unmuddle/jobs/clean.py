@@ -65,6 +65,8 @@ class Job:
         Whether to write lists and page, but no cleaned file.
     force : bool
         Whether an old folder of that name is replaced.
+    overlap : bool
+        Whether rows of different classes may look alike.
     """
 
     path: Path
@@ -75,6 +77,7 @@ class Job:
     seed: int = 0
     review_only: bool = False
     force: bool = False
+    overlap: bool = True
 
     @property
     def folder(self) -> Path:
@@ -89,7 +92,8 @@ class Job:
         chosen = [("--estimator", self.estimator), ("--fdr", self.fdr), ("--seed", self.seed)]
         pairs = [(option, str(value)) for option, value in (*named, *chosen) if value is not None]
         words = [word for pair in pairs for word in pair]
-        return shlex.join(["unmuddle", "clean", str(self.path), *words, *["--review-only"] * self.review_only])
+        words += ["--review-only"] * self.review_only + ["--no-overlap"] * (not self.overlap)
+        return shlex.join(["unmuddle", "clean", str(self.path), *words])
 
 
 @dataclass(frozen=True)
@@ -175,7 +179,7 @@ def _read(job: Job) -> Table:
 
 
 def _find(table: Table, job: Job, stages: Stages) -> Found:
-    cleaner = HybridCleaner(_estimator(job), fdr=job.fdr, random_state=job.seed)
+    cleaner = HybridCleaner(_estimator(job), fdr=job.fdr, overlap=job.overlap, random_state=job.seed)
     cleaner._progress = stages.reach  # type: ignore[method-assign]
     threads = 1 if table.X.size <= SMALL else None
     with warnings.catch_warnings(record=True) as told, threadpool_limits(threads):
@@ -302,7 +306,12 @@ def summarise(found: Found, changes: Sequence[Change], job: Job, stages: Stages)
         "command": job.command,
         "versions": versions(),
         "seed": job.seed,
-        "options": {"estimator": job.estimator, "fdr": job.fdr, "review_only": job.review_only},
+        "options": {
+            "estimator": job.estimator,
+            "fdr": job.fdr,
+            "overlap": job.overlap,
+            "review_only": job.review_only,
+        },
         "input": {
             "path": str(job.path.resolve()),
             "sha256": source.sha256,
