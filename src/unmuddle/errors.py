@@ -16,6 +16,7 @@
         +-- CollapsedWarning               every row gets the same scores
         +-- MemorizedWarning               the recovered labels merely repeat the given ones
         +-- DivergedWarning                the training of a network left the numbers there are
+        +-- DistrustedCellsWarning         cells that look wrong tell the classes apart, so none is flagged
         +-- UncheckedCellsWarning          a table has too many columns to look for wrong cells
 """
 
@@ -88,6 +89,10 @@ class MemorizedWarning(UnmuddleWarning):
 
 class DivergedWarning(UnmuddleWarning):
     """A network's objective or weights were no longer finite; training stopped and kept what was before."""
+
+
+class DistrustedCellsWarning(UnmuddleWarning):
+    """Cells that look wrong tell the classes apart, so none of them is flagged."""
 
 
 class UncheckedCellsWarning(UnmuddleWarning):

@@ -15,7 +15,7 @@ from sklearn.svm import LinearSVC
 from cleaning.planted import Planted, blobs, planted
 from unmuddle import HybridCleaner, RobustPCA
 from unmuddle.cleaning.engines import MOST_COLUMNS
-from unmuddle.errors import InvalidDataError, InvalidParameterError, UncheckedCellsWarning
+from unmuddle.errors import DistrustedCellsWarning, InvalidDataError, InvalidParameterError, UncheckedCellsWarning
 
 X, Y = blobs(45)
 TEXT = np.array(["ant", "bee", "cat"])[Y]
@@ -292,6 +292,33 @@ def test_more_columns_than_the_model_takes_are_not_looked_at_and_that_is_said():
     assert model.recovery_ == "none"
     assert "wrong cells" not in set(model.noise_report_["quantity"])
     assert cleaner().fit(X, Y).recovery_ == "gaussian"
+
+
+def bag_of_words(n_rows=300, n_words=60, seed=0):
+    """Counts that are nearly all 0; every class has words of its own."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n_rows) % 3
+    rates = np.where(np.arange(n_words) % 3 == labels[:, None], 0.15, 0.005)
+    return rng.poisson(rates).astype(float), labels
+
+
+def test_cells_without_which_no_class_could_be_told_are_not_called_wrong():
+    counts, labels = bag_of_words()
+    with pytest.warns(DistrustedCellsWarning, match="right from cells as given"):
+        model = cleaner().fit(counts, labels)
+    assert model.cell_issues_.empty
+    assert model.view_ == "raw"
+    new = bag_of_words(seed=1)
+    assert np.array_equal(model.clean(new[0]).X, new[0])
+    assert model.score(*new) > 0.8
+
+
+def test_cells_that_look_wrong_are_wrong_if_labels_do_not_speak_for_them():
+    rows = X.copy()
+    rows[::7, 1] = 1e3
+    model = cleaner().fit(rows, Y)
+    flagged = model.cell_issues_.query("column == 1")["row"]
+    assert set(range(0, len(X), 7)) <= set(flagged)
 
 
 @pytest.mark.parametrize("recovery", ["rpca", RobustPCA(scale="robust"), "flr", FunctionTransformer()])

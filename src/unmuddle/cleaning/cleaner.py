@@ -21,13 +21,13 @@ from unmuddle.cleaning.audit import Cleaned
 from unmuddle.cleaning.changing import audit_of, change_cells, change_labels
 from unmuddle.cleaning.encoding import Encoding
 from unmuddle.cleaning.engines import MOST_COLUMNS, Recovered, make_engine
-from unmuddle.cleaning.heads import Given, Rows
-from unmuddle.cleaning.judging import Verdict, convene, informed, judge_labels, rate_of_noise, weigh_labels
+from unmuddle.cleaning.heads import SAMPLE, Given, Rows
+from unmuddle.cleaning.judging import Replaced, Verdict, convene, informed, judge_labels, rate_of_noise, weigh_labels
 from unmuddle.cleaning.labels import Labels
 from unmuddle.cleaning.tables import Table, table_of
 from unmuddle.core.evidence import on_simplex
 from unmuddle.core.prox import Array, Mask
-from unmuddle.errors import InvalidDataError, InvalidParameterError, UncheckedCellsWarning
+from unmuddle.errors import DistrustedCellsWarning, InvalidDataError, InvalidParameterError, UncheckedCellsWarning
 from unmuddle.estimators import validation
 from unmuddle.estimators.scaling import SCALINGS, Scaling
 
@@ -267,7 +267,8 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         matrix = np.ascontiguousarray(self._encoding.encode(X))
         self._progress("recover")
         recovered = self._fit_engine(matrix, given)
-        self._panel, P = convene(recovered, given, self._scaling(recovered), self._progress)
+        self._panel, P = convene(recovered, given, self._scaling, self._progress)
+        self._cells_believed = self._believe_cells(int(given.known.sum()))
         P = informed(P if own is None else own, given)
         self._evidence = weigh_labels(P, given, overlap=bool(self.overlap))
         verdict = self._judge(P, labels)
@@ -290,6 +291,20 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         self._learned = ~np.isnan(issues.per_cell(matrix, self._encoding)).all(axis=0)
         self._engine, recovered = engine.fit(matrix, given.codes, given.folds)
         return recovered
+
+    def _believe_cells(self, n_labels: int) -> bool:
+        """Cells that look wrong are not believed to be if without them the classes cannot be told apart."""
+        shares = Replaced.of(self._panel.trials)
+        if not shares.speaks_for_cells(min(n_labels, SAMPLE)):
+            return True
+        warnings.warn(
+            "no cell is flagged, for what looks wrong tells the classes apart: models have "
+            f"{shares.given:.0%} of held-out labels right from cells as given, {shares.replaced:.0%} with suspicious "
+            "ones replaced. That is so where most cells of a column are alike, as in counts of words.",
+            DistrustedCellsWarning,
+            stacklevel=4,
+        )
+        return False
 
     def _judge(self, P: Array, labels: Labels) -> Verdict:
         """Flags only where the label is likelier wrong than right."""
@@ -340,8 +355,7 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
             )
         return given
 
-    def _scaling(self, recovered: Recovered) -> Scaling:
-        rows = recovered.views["imputed"]
+    def _scaling(self, rows: Array) -> Scaling:
         if self.scale is not None:
             return SCALINGS[self.scale](rows)
         size = float(np.sqrt(np.mean(rows.var(axis=0)))) or 1.0
@@ -370,7 +384,8 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def _see(self, table: Table, matrix: Array, recovered: Recovered) -> Seen:
         """Of a column without a single cell in fit nothing is known, so nothing is said."""
-        flags = issues.flag_cells(recovered.chances, self._encoding, float(self.fdr)) & self._learned
+        told = self._learned & self._cells_believed
+        flags = issues.flag_cells(recovered.chances, self._encoding, float(self.fdr)) & told
         missing = np.isnan(issues.per_cell(matrix, self._encoding)) & self._learned
         return Seen(table, matrix, recovered, flags, missing)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy.stats import norm
@@ -28,8 +28,14 @@ from unmuddle.estimators.scaling import Scaling
 
 Tell = Callable[[str, float], None]
 
+Scale = Callable[[Array], Scaling]
+"""Learns how columns are scaled."""
+
 WORTH = 0.5
 """Standard errors by which another view must be better to be preferred."""
+
+SURE = 4.0
+"""Standard errors by which rows as given must be better than with cells replaced for these to be right after all."""
 
 LEVEL, CAUTION = 0.9, 0.1
 """Of the interval of the noise rate; what a label counts there, for predictions of several rows share their errors."""
@@ -88,15 +94,18 @@ class Rate(NamedTuple):
 
 
 def convene(
-    recovered: Recovered, given: Given, scaling: Scaling, tell: Tell = lambda stage, done: None
+    recovered: Recovered, given: Given, scale: Scale, tell: Tell = lambda stage, done: None
 ) -> tuple[Panel, Array]:
     """Choose the view on noisy labels, fit the heads, and return what they say of rows they did not see.
 
-    ``tell`` hears the stage and the share of it that is done.
+    ``tell`` hears the stage and the share of it that is done. Rows as given have a scale of their own: where single
+    cells were replaced wrongly, as in columns that are mostly zero, little of their spread is left.
     """
     rows = sample_rows(given.codes, given.seed)
     sample = given.take(rows)
-    scaled = {name: scaling.apply(recovered.views[name]) for name in VIEWS if name in recovered.views}
+    scalings = {name: scale(recovered.views[name]) for name in ("raw", "imputed")}
+    scalings["denoised"] = scalings["imputed"]
+    scaled = {name: scalings[name].apply(recovered.views[name]) for name in VIEWS if name in recovered.views}
     views = _distinct(scaled)
     trials: tuple[Trial, ...] = ()
     for name, view in views.items():
@@ -111,8 +120,26 @@ def convene(
         hear_kernel(X, given, _choice(best)),
         hear_forest(recovered.views[forest_view], given, lambda done: tell("cross-fit", done)),
     ]
-    panel = Panel(best.view, forest_view, scaling, tuple(each.head for each in heard), trials)
+    panel = Panel(best.view, forest_view, scalings[best.view], tuple(each.head for each in heard), trials)
     return panel, mean_opinion([each.held_out for each in heard])
+
+
+class Replaced(NamedTuple):
+    """Shares of held-out labels that are right from cells as given, and with suspicious ones replaced."""
+
+    given: float
+    replaced: float
+
+    @classmethod
+    def of(cls, trials: Sequence[Trial]) -> Self:
+        """A view that was not tried equals the one before it."""
+        shares = {trial.view: trial.accuracy for trial in trials}
+        replaced = shares.get("imputed", shares[trials[0].view])
+        return cls(shares.get("raw", replaced), replaced)
+
+    def speaks_for_cells(self, n_rows: int) -> bool:
+        """Whether labels are so much easier to tell from rows as given that cells which look wrong must be right."""
+        return bool(self.given - self.replaced > SURE * np.sqrt(self.given * (1.0 - self.given) / n_rows))
 
 
 def informed(P: Array, given: Given) -> Array:
