@@ -16,7 +16,7 @@ import numpy as np
 from unmuddle import datasets
 from unmuddle.experiments import image_tables, table1
 from unmuddle.experiments.campaign import Records
-from unmuddle.experiments.margins import DEFAULTS, Margin, find_margin, size, words
+from unmuddle.experiments.margins import DEFAULTS, Margin, find_margin, size
 from unmuddle.experiments.plan import parse
 from unmuddle.experiments.stored import Form, TableRun, find_study, find_table, forms_of, look_at, read_cells
 from unmuddle.experiments.studies import STUDIES, Study
@@ -115,7 +115,7 @@ class Aim:
     verdict: str
     figures: str
     run: str
-    missed: tuple[str, ...] = ()
+    missed: tuple[Margin, ...] = ()
 
 
 def write_claims(folder: Path) -> Path:
@@ -123,11 +123,16 @@ def write_claims(folder: Path) -> Path:
     cells = {name: read_cells(folder / name) for name in dict.fromkeys(claim.folder for claim in TABLES)}
     findings = [judge_table(claim, folder, cells[claim.folder]) for claim in TABLES]
     findings += [judge_study(study, folder) for study in STUDIES.values()]
-    content = fill(
-        PAGE, findings=findings, aims=reckon_aims(cells), not_run=NOT_RUN, home=HOME, cell=_cell, anchor=_anchor
-    )
+    aims, names = reckon_aims(cells), {"not_run": NOT_RUN, "home": HOME}
+    helpers = {"shown": _shown, "cell": _cell, "anchor": _anchor, "heading": heading, "kind_of": kind_of, "size": size}
+    content = fill(PAGE, findings=findings, aims=aims, missed=find_missed(aims), **names, **helpers)
     write_whole(folder / PAGE, content.encode())
     return folder / PAGE
+
+
+def _shown(verdict: str) -> str:
+    """A verdict as it stands on the page."""
+    return "not reproduced" if verdict == "not" else verdict
 
 
 def _cell(text: str) -> str:
@@ -261,6 +266,11 @@ def reckon_aims(cells: dict[str, Records]) -> list[Aim]:
     return aims
 
 
+def find_missed(aims: Sequence[Aim]) -> list[Margin]:
+    """Every cell that was compared and not reached, once."""
+    return list({(each.row.name, each.column): each for aim in aims for each in aim.missed}.values())
+
+
 def _run_of(name: str, row: str, records: Records) -> TableRun:
     """Goals are for the table as it is meant, which is its first form."""
     return look_at(forms_of(name)[0], records, row, BASELINES)
@@ -284,17 +294,7 @@ def _reckon(told: str, runs: Sequence[TableRun], wanted: int, *, heavy_only: boo
     figures = f"{reached} of {len(margins)}, wanted {wanted}"
     if known:
         figures += f"; mean margin {np.mean([each.margin for each in known]):+.2f}. {_not_compared(margins)}".rstrip()
-    verdict = _word(reached, len(margins) - len(known), wanted, full=all(run.is_whole for run in runs))
-    missed = tuple(_miss(each) for each in known if not each.reached)
+    so_far = "" if all(run.is_whole for run in runs) else " so far"
+    verdict = ("reached" if reached >= wanted else "not reached") + so_far
+    missed = tuple(each for each in known if not each.reached)
     return Aim(told, row.title, verdict if known else NOT_RUN, figures if known else "", words_of_runs, missed)
-
-
-def _word(reached: int, unknown: int, wanted: int, *, full: bool) -> str:
-    if reached >= wanted:
-        return "reached" if full else "reached so far"
-    return "open" if reached + unknown >= wanted else "not reached"
-
-
-def _miss(margin: Margin) -> str:
-    best = margin.best.title if margin.best else ""
-    return f"{heading(margin.column)}, {kind_of(margin.column)}: {size(margin)} over {best}; {words(margin)}"

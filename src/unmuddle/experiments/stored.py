@@ -176,13 +176,14 @@ class StudyRun:
 
 
 def find_study(study: Study, folder: Path) -> tuple[StudyRun | None, StudyRun | None]:
-    """The first form that is settled; and the first that was begun before it in the order of belief, if any was."""
+    """The first form that is settled, and the first to be believed more that has begun with points of its own."""
     path = folder / f"{study.name}.jsonl"
     stored = {r.key: r for r in read_lines(path, SCHEMA, Measured.from_plain)} if path.exists() else {}
     runs = [_pick(form, stored) for form in _forms_of_study(study)]
     settled = next((run for run in runs if run.settled), None)
     before = runs[: runs.index(settled)] if settled else runs
-    return settled, next((run for run in before if run.records), None)
+    known = {record.key for record in settled.records} if settled else set()
+    return settled, next((run for run in before if {record.key for record in run.records} - known), None)
 
 
 def _pick(form: tuple[bool, str, Sequence[Point]], stored: dict[str, Measured]) -> StudyRun:
