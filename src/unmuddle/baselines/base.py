@@ -6,7 +6,6 @@ import importlib.util
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -17,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from unmuddle.baselines.batches import default_batch_size
+from unmuddle.checks import check_share, check_within, is_size, is_word
 from unmuddle.core.prox import Array
 from unmuddle.errors import DivergedWarning, InvalidParameterError, MissingExtraError
 from unmuddle.estimators import validation
@@ -134,7 +134,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _validate_parameters(self) -> None:
         sizes = self.hidden_layer_sizes
-        if not is_word(sizes, "auto") and not (isinstance(sizes, list | tuple) and all(map(_is_size, sizes))):
+        if not is_word(sizes, "auto") and not (isinstance(sizes, list | tuple) and all(map(is_size, sizes))):
             raise InvalidParameterError(
                 f"hidden_layer_sizes must be 'auto' or a tuple of integers of at least 1, such as (64,); got {sizes!r}."
             )
@@ -173,32 +173,6 @@ def hold_out(codes: NDArray[np.intp], share: float, rng: np.random.Generator) ->
     order = rng.permutation(len(codes))
     chosen = [rows[: int(share * len(rows))] for rows in (order[codes[order] == code] for code in np.unique(codes))]
     return np.sort(np.concatenate(chosen))
-
-
-def check_share(name: str, value: Any, alternative: str = "") -> None:
-    """The value must be a number from 0 to below 1."""
-    if not (_is_number(value) and 0 <= value < 1):
-        raise InvalidParameterError(f"{name} must be {alternative}a number from 0 to below 1; got {value!r}.")
-
-
-def check_within(name: str, value: Any, low: float, high: float, *, closed: bool = False) -> None:
-    """The value must be a number above one end and at most the other; ``closed`` admits the lower end too."""
-    if not (_is_number(value) and low <= value <= high and (closed or value > low)):
-        start = f"from {low:g}" if closed else f"above {low:g}"
-        raise InvalidParameterError(f"{name} must be a number {start} to {high:g}; got {value!r}.")
-
-
-def is_word(value: Any, word: str) -> bool:
-    """Whether a parameter is that word; an array is not compared with it."""
-    return isinstance(value, str) and value == word
-
-
-def _is_size(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) > 0
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _logits(network: dict[str, Any], X: Array) -> Array:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from unmuddle.baselines.base import NetworkClassifier, check_within
+from unmuddle.baselines.base import NetworkClassifier
 from unmuddle.baselines.batches import stratified_batches
+from unmuddle.checks import check_within
 
 if TYPE_CHECKING:
     from unmuddle.baselines.training import Course, Trained

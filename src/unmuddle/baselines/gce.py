@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unmuddle.baselines.base import NetworkClassifier, check_within
+from unmuddle.baselines.base import NetworkClassifier
+from unmuddle.checks import check_within
 from unmuddle.estimators.validation import check_flag
 
 if TYPE_CHECKING:

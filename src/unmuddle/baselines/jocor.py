@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from unmuddle.baselines.base import check_share
 from unmuddle.baselines.selecting import SelectingClassifier
+from unmuddle.checks import check_share
 
 if TYPE_CHECKING:
     from unmuddle.baselines.training import Course, Trained

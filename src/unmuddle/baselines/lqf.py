@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unmuddle.baselines.base import NetworkClassifier, check_within
+from unmuddle.baselines.base import NetworkClassifier
 from unmuddle.baselines.information import DIVERGENCES, Kind, feature_information, feature_weights
 from unmuddle.baselines.transition import Transition, estimate_transition
+from unmuddle.checks import check_within
 from unmuddle.core.prox import Array
 from unmuddle.estimators.validation import check_choice, check_flag
 

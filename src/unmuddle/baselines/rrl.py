@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from unmuddle.baselines.base import NetworkClassifier, check_share, check_within, is_word
+from unmuddle.baselines.base import NetworkClassifier
 from unmuddle.baselines.relabel import Array, clean_labels, neighbour_count, prototype_weight, start_labels
+from unmuddle.checks import check_share, check_within, is_word
 from unmuddle.errors import InvalidParameterError
 from unmuddle.estimators.validation import check_count, check_flag
 

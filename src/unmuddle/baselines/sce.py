@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING
 
-from unmuddle.baselines.base import NetworkClassifier, check_within
+from unmuddle.baselines.base import NetworkClassifier
+from unmuddle.checks import check_within
 from unmuddle.errors import InvalidParameterError
 
 if TYPE_CHECKING:

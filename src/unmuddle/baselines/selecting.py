@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from unmuddle.baselines.base import NetworkClassifier, check_share, is_word
+from unmuddle.baselines.base import NetworkClassifier
 from unmuddle.baselines.lqf import estimate_noise_rate
 from unmuddle.baselines.schedules import forget_rates, momenta
+from unmuddle.checks import check_share, is_word
 from unmuddle.estimators.validation import check_flag
 
 if TYPE_CHECKING:

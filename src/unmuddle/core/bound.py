@@ -16,10 +16,11 @@ With probability 1 - delta, for every f of the class,
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from math import inf, isfinite, sqrt
+from math import inf, sqrt
 from math import log as ln
-from numbers import Integral, Real
+from numbers import Integral
 
+from unmuddle.checks import is_finite
 from unmuddle.errors import InvalidParameterError
 
 TOLERANCE = 1e-3
@@ -68,7 +69,7 @@ class Norms:
             value = getattr(self, field.name)
             if value is None and field.default is None:
                 continue
-            if not _is_number(value) or value < 0:
+            if not is_finite(value) or value < 0:
                 raise InvalidParameterError(f"{field.name} must be a norm, a finite number from 0 on; got {value!r}.")
 
 
@@ -222,10 +223,6 @@ def _check(n: int, d: int, c: int, delta: float, lipschitz: float, loss_bound: f
         if not isinstance(count, Integral) or isinstance(count, bool) or count < least:
             raise InvalidParameterError(f"{name} must be an integer of at least {least}; got {count!r}.")
     for name, number, most in (("delta", delta, 1.0), ("lipschitz", lipschitz, inf), ("loss_bound", loss_bound, inf)):
-        if not _is_number(number) or not 0 < number <= most:
+        if not is_finite(number) or not 0 < number <= most:
             rule = "a number above 0 and at most 1" if most == 1.0 else "a positive, finite number"
             raise InvalidParameterError(f"{name} must be {rule}; got {number!r}.")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)

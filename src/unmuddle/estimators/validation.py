@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from unmuddle.checks import is_number
 from unmuddle.core.prox import Array, Mask
 from unmuddle.errors import InvalidDataError, InvalidParameterError
 from unmuddle.estimators.scaling import Scaling
@@ -42,7 +43,7 @@ def check_positive(name: str, value: Any, *, optional: bool = False, word: str |
     """The value must be a positive number whose square, and its inverse, are still finite; or a certain word."""
     if (optional and value is None) or (word is not None and isinstance(value, str) and value == word):
         return
-    if _is_number(value) and 1 / LARGEST <= value <= LARGEST:
+    if is_number(value) and 1 / LARGEST <= value <= LARGEST:
         return
     alternative = "" if not optional else " or None" if word is None else f", None or {word!r}"
     raise InvalidParameterError(
@@ -280,7 +281,3 @@ def _check_finite(estimator: Any, X: Array, allow_missing: bool) -> None:
         f"X must hold finite numbers; it contains {kind} (NaN or inf) in {bad.sum()} cells, the first at {where}. "
         f"{remedy}"
     )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from unmuddle.checks import is_number
 from unmuddle.errors import InvalidDataError, InvalidParameterError
 
 Floats = NDArray[np.floating[Any]]
@@ -29,7 +29,7 @@ def check_rate(rate: float) -> float:
     >>> check_rate(1)
     1.0
     """
-    if not (_is_number(rate) and 0 <= rate <= 1):
+    if not (is_number(rate) and 0 <= rate <= 1):
         raise InvalidParameterError(f"rate must be a number from 0 to 1; got {rate!r}. Give 30 % as 0.3.")
     return float(rate)
 
@@ -40,7 +40,7 @@ def check_amount(name: str, value: float) -> float:
     >>> check_amount("sigma", 2)
     2.0
     """
-    if not (_is_number(value) and 0 <= value <= sys.float_info.max):
+    if not (is_number(value) and 0 <= value <= sys.float_info.max):
         raise InvalidParameterError(f"{name} must be a finite number of at least 0; got {value!r}.")
     return float(value)
 
@@ -135,7 +135,3 @@ def _sort_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     if missing:
         raise InvalidDataError("y must hold a label for every row; got NaN. Drop rows without a label.")
     return classes, codes
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
