@@ -90,7 +90,7 @@ def test_flr_leads_a_table_where_it_leads_in_most_cells(tmp_path):
     )
     word, run = verdicts(tmp_path)["FLR leads Table 2"]
     assert word == "reproduced"
-    assert run.startswith("partial: 3 trials; without RPCA")
+    assert run.startswith("partial: 3 trials; 3 of 8 methods: flr-told, gce, coteaching")
     told = section(tmp_path, "FLR leads Table 2")
     assert "in 4 of 6 cells (at sigma 7 in 1 of 3), and in 10 of 12 comparisons with a single one" in told
     assert "+5.0 points on average (from -5.0 to +10.0)" in told
@@ -120,11 +120,11 @@ def test_as_many_trials_are_compared_as_most_rows_have_and_rows_without_flr_are_
     found += records_of("gce", TABLE_3, [80] * 6, 1)
     store(tmp_path / "images" / "cells.jsonl", found)
     told = verdicts(tmp_path)
-    assert told["FLR leads Table 2"][1].startswith("partial: 1 of 3 trials; without RPCA")
+    assert told["FLR leads Table 2"][1].startswith("partial: 1 of 3 trials; 3 of 8 methods: flr-told, gce, coteaching")
     assert "--methods flr-told,gce,coteaching --trials 1 --out" in section(tmp_path, "FLR leads Table 2")
     word, run = told["FLR leads Table 3"]
     assert word == "not run"
-    assert run.startswith("partial: 1 of 3 trials; without FLR as printed, told the kind of noise, RPCA")
+    assert run == "partial: 1 of 3 trials; 1 of 8 methods: gce"
     assert "\nunmuddle reproduce table3 --out docs/results/images  # to make it\n" in section(
         tmp_path, "FLR leads Table 3"
     )
@@ -135,7 +135,7 @@ def test_a_quick_run_on_generated_features_is_used_only_where_there_is_no_other_
     found = records_of("flr-frobenius", quick, [90, 90], 2) + records_of("gce", quick, [80, 80], 2)
     store(tmp_path / "images" / "cells.jsonl", found)
     word, run = verdicts(tmp_path)["FLR leads Table 2"]
-    assert (word, run[:38]) == ("reproduced", "quick, on generated data: 2 trials; wi")
+    assert (word, run[:38]) == ("reproduced", "quick, on generated data: 2 trials; 2 ")
     found += records_of("flr-frobenius", TABLE_2, [90] * 6, 3) + records_of("gce", TABLE_2, [95] * 6, 3)
     store(tmp_path / "images" / "cells.jsonl", found)
     assert verdicts(tmp_path)["FLR leads Table 2"][0] == "not reproduced"

@@ -28,7 +28,7 @@ PAGE = "claims.md"
 HOME = "docs/results"
 """Where the commands on the page put their files."""
 
-NOT_RUN = "not run"
+NOT_RUN, NOT_YET = "not run", "not run yet"
 FLR = "flr-told"
 COMPETITORS = tuple(row.name for row in table1.ROWS if row.paper and row.name != FLR)
 BASELINES = tuple(row.name for row in table1.ROWS if not row.rule and not row.ours)
@@ -153,7 +153,7 @@ def judge_table(claim: Claim, folder: Path, records: Records) -> Finding:
     """FLR as printed, told the kind of noise, against the paper's competitors in the same run."""
     run = find_table(claim.name, records, FLR, COMPETITORS)
     if run is None:
-        return Finding(claim.title, claim.words, NOT_RUN, "", "not run yet", claim.command)
+        return Finding(claim.title, claim.words, NOT_RUN, "", NOT_YET, claim.command)
     verdict, figures = judge_lead(run, claim.name)
     options = run.options if verdict != NOT_RUN else ""
     command = claim.command.replace(" --out", f"{options} --out")
@@ -236,7 +236,7 @@ def judge_study(study: Study, folder: Path) -> Finding:
     title, command = STUDY_TITLES[study.name], f"unmuddle reproduce {study.name} --out {HOME}/studies"
     run, begun = find_study(study, folder / "studies")
     if run is None:
-        told = f"not run yet; begun: {begun.words}" if begun else "not run yet"
+        told = f"{NOT_YET}; begun: {begun.words}" if begun else NOT_YET
         return Finding(title, study.claim, NOT_RUN, "", told, command)
     verdict, _, figures = study.verdict(make_frame(run.records)).partition(": ")
     told = run.words + (f"; begun: {begun.words}" if begun else "")
@@ -290,11 +290,18 @@ def _reckon(told: str, runs: Sequence[TableRun], wanted: int, *, heavy_only: boo
     known = [each for each in margins if each.reached is not None]
     reached = sum(bool(each.reached) for each in known)
     row = runs[0].table.rows[0]
-    words_of_runs = "; ".join(dict.fromkeys(run.words for run in runs if row in run.begun)) or "not run yet"
     figures = f"{reached} of {len(margins)}, wanted {wanted}"
     if known:
         figures += f"; mean margin {np.mean([each.margin for each in known]):+.2f}. {_not_compared(margins)}".rstrip()
     so_far = "" if all(run.is_whole for run in runs) else " so far"
     verdict = ("reached" if reached >= wanted else "not reached") + so_far
     missed = tuple(each for each in known if not each.reached)
-    return Aim(told, row.title, verdict if known else NOT_RUN, figures if known else "", words_of_runs, missed)
+    return Aim(told, row.title, verdict if known else NOT_RUN, figures if known else "", _words_of(runs), missed)
+
+
+def _words_of(runs: Sequence[TableRun]) -> str:
+    """What was run of one table or of several; which is which where they differ."""
+    told = {run.form.grid.title.partition(":")[0]: run.words for run in runs if run.begun}
+    if len(told) == len(runs) and len(set(told.values())) == 1:
+        return next(iter(told.values()))
+    return ". ".join(f"{title}: {words}" for title, words in told.items()) or NOT_YET

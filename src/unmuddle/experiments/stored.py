@@ -67,10 +67,18 @@ class TableRun:
         size = "quick" if self.form.quick else "full" if self.is_whole else "partial"
         told = size + (f", on {self.form.stand_in}" if self.form.stand_in else "")
         told += f": {count_trials(self.trials, self.form.grid.trials)}"
-        lacking = [row.title for row in self.table.rows if row not in self.begun]
-        unfinished = [row.title for row in self.begun if row not in self.complete]
-        told += f"; without {', '.join(lacking)}" if lacking else ", all methods that are compared"
-        return told + (f"; in some cells without {', '.join(unfinished)}" if unfinished else "")
+        unfinished = [row.name for row in self.begun if row not in self.complete]
+        return told + self._words_of_rows + (f"; in some cells without {', '.join(unfinished)}" if unfinished else "")
+
+    @property
+    def _words_of_rows(self) -> str:
+        """Rows that are there or those that are not, the fewer of them."""
+        here, lacking = self.begun, [row.name for row in self.table.rows if row not in self.begun]
+        if not lacking:
+            return ", all methods that are compared"
+        if len(here) > len(lacking):
+            return f"; without {', '.join(lacking)}"
+        return f"; {len(here)} of {len(self.table.rows)} methods: {', '.join(row.name for row in here)}"
 
     @property
     def options(self) -> str:
