@@ -212,6 +212,16 @@ def test_a_study_that_is_not_finished_has_no_verdict_but_a_finished_quick_one_ha
     assert verdicts(tmp_path)["Both recoveries help"][1] == f"full, on features of CIFAR-10N: {len(full)} points"
 
 
+def test_points_that_a_quick_run_shares_with_the_full_one_do_not_begin_the_full_one(tmp_path):
+    """The bound grows with both noises but is vacuous throughout, so its claim holds partly."""
+    names = ("nuclear", "feature", "constant", "label", "E_l_rows", "gap_noisy", "vacuous")
+    store_study(
+        tmp_path, "bound", True, lambda point: dict.fromkeys(names, 1.0) | {"bound": 2 + point["sigma"] + point["rate"]}
+    )
+    told = verdicts(tmp_path)["The bound on the risk (Theorem 2)"]
+    assert told == ("partly", f"quick, on generated data: {len(STUDIES['bound'].points(True))} points")
+
+
 def test_what_is_read_does_not_depend_on_which_data_are_at_hand(tmp_path, monkeypatch):
     store_study(tmp_path, "ablation", True, accuracy_of_ablation)
     store(
