@@ -1,7 +1,6 @@
 """What guide and examples say comes out, comes out: every command and every program in them is run."""
 
 import contextlib
-import importlib.util
 import io
 import itertools
 import re
@@ -17,6 +16,7 @@ import sklearn
 from sklearn.utils.fixes import parse_version
 from typer.testing import CliRunner
 
+from site_builder import load_builder
 from unmuddle.cli import app
 
 ROOT = Path(__file__).parent.parent
@@ -27,14 +27,6 @@ KNOWN = parse_version(sklearn.__version__) >= parse_version("1.8")
 """Whether forests draw their rows as when the guide was written; figures of older versions are others."""
 
 NEAR = {"rel": 0.1, "abs": 4} if KNOWN else {"abs": 1000}
-
-
-def load_builder():
-    spec = importlib.util.spec_from_file_location("guide_builder", ROOT / "docs" / "build.py")
-    builder = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = builder
-    spec.loader.exec_module(builder)
-    return builder
 
 
 builder = load_builder()
@@ -96,7 +88,7 @@ def steps(page):
 
 def test_every_command_of_the_guide_prints_what_the_guide_says(place):
     counts = {}
-    for page in builder.PAGES:
+    for page in builder.GUIDE:
         for kind, text, expected in steps(page):
             with contextlib.chdir(place):
                 found = run(text, place) if kind == "console" else said(lambda text=text: exec(text, {}))
@@ -119,28 +111,6 @@ def test_the_first_screen_of_the_readme_is_true(place):
     guide = (ROOT / "docs" / "guide" / "index.md").read_text("utf-8")
     for line in re.search(r"^32 of.*?(?=```)", readme, re.DOTALL | re.MULTILINE)[0].splitlines():
         assert line.replace("/home/you/", ".../") in guide
-
-
-def test_the_guide_is_built_and_a_link_that_leads_nowhere_is_refused(tmp_path, monkeypatch):
-    files = builder.build(tmp_path / "site")
-    assert [path.stem for path in files] == list(builder.PAGES)
-    for path in files:
-        text = path.read_text("utf-8")
-        assert not re.search(r'(src|href)="(?!\w+\.html|#)', text)
-        assert text.count("<h1>") == 1
-    bad = builder.Page("index", "Title", '<a href="report.html#nowhere">there</a>')
-    with pytest.raises(SystemExit, match=r"report.html#nowhere"):
-        builder.check([bad, builder.read("report")])
-
-
-def test_links_out_of_the_guide_lead_to_files_of_the_repository():
-    links = [
-        link
-        for page in (ROOT / "docs" / "guide").glob("*.md")
-        for link in re.findall(r"\]\(\.\./\.\./([^)#]*)", page.read_text("utf-8"))
-    ]
-    assert len(links) >= 4
-    assert all((ROOT / link).exists() for link in links), links
 
 
 EXAMPLES = {

@@ -311,6 +311,6 @@ def test_a_study_without_cells_can_be_plugged_in(tmp_path, monkeypatch, at_hand)
         calls.append((request.quick, setup.folder, command))
         return make_grid(make_table2(Request(methods=("majority",), datasets=("people",), trials=1)), setup, command)
 
-    monkeypatch.setattr(catalogue, "STUDIES", {"own": catalogue.Study(study)})
+    monkeypatch.setattr(catalogue, "STUDIES", {"own": catalogue.Item(study)})
     assert [name for name, _ in made(tmp_path, "all", quick=True)] == ["own"]
     assert calls == [(True, tmp_path, "unmuddle reproduce own")]

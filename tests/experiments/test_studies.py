@@ -96,6 +96,7 @@ def test_stopped_after_k_points_and_resumed_the_files_are_the_same_and_no_point_
 
 def test_a_failed_point_is_a_row_with_its_reason_and_runs_again_only_on_request(tmp_path):
     made = run(Squares(), tmp_path)
+    assert made.summary == "Squares\nreproduced: up to 16."
     assert made.failed == 1
     assert "two | is\nbroken" in made.reason
     frame = pd.read_csv(tmp_path / "squares.csv")

@@ -154,7 +154,8 @@ def run_study(
     failed = [record for record in found if record.status != "done"]
     command = command or f"unmuddle reproduce {study.name}{' --quick' if quick else ''}"
     files = write_study(study, folder, study.name + ("-quick" if quick else ""), found, command)
-    return Made(files, len(failed), f"{failed[0].key}: {failed[0].reason}" if failed else "")
+    reason = f"{failed[0].key}: {failed[0].reason}" if failed else ""
+    return Made(files, len(failed), reason, f"{study.title}\n{study.verdict(make_frame(found))}")
 
 
 class Agenda:
