@@ -15,8 +15,11 @@ def is_number(value: Any) -> bool:
 
 
 def is_finite(value: Any) -> bool:
-    """Whether it is a finite real number."""
-    return is_number(value) and isfinite(value)
+    """Whether it is a finite real number, and none that is too large for a float."""
+    try:
+        return is_number(value) and isfinite(value)
+    except OverflowError:
+        return False
 
 
 def is_size(value: Any) -> bool:

@@ -15,6 +15,7 @@ from sklearn.svm import LinearSVC
 from cleaning.planted import Planted, blobs, planted
 from unmuddle import HybridCleaner, RobustPCA
 from unmuddle.cleaning.engines import MOST_COLUMNS
+from unmuddle.cleaning.judging import Replaced, Trial
 from unmuddle.errors import DistrustedCellsWarning, InvalidDataError, InvalidParameterError, UncheckedCellsWarning
 
 X, Y = blobs(45)
@@ -307,10 +308,38 @@ def test_cells_without_which_no_class_could_be_told_are_not_called_wrong():
     with pytest.warns(DistrustedCellsWarning, match="right from cells as given"):
         model = cleaner().fit(counts, labels)
     assert model.cell_issues_.empty
+    assert "wrong cells" not in set(model.noise_report_["quantity"])
     assert model.view_ == "raw"
     new = bag_of_words(seed=1)
     assert np.array_equal(model.clean(new[0]).X, new[0])
     assert model.score(*new) > 0.8
+
+
+def test_a_handful_of_labels_does_not_speak_for_all_cells():
+    rng = np.random.default_rng(2)
+    labels = (np.arange(150) < 5).astype(int)
+    rows = rng.normal(size=(150, 5))
+    rows[:, 0] += 7 * labels  # five rows are known by a far cell
+    wrong = rng.random((150, 5)) < 0.06
+    wrong[:, 0] = False
+    rows[wrong] += 15
+    found = cleaner().fit(rows, labels).cell_issues_
+    assert set(zip(*np.nonzero(wrong), strict=True)) <= set(zip(found["row"], found["column"], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("shares", "n_rows", "expected"),
+    [
+        ({"imputed": 0.998, "raw": 1.0}, 500, False),  # one label
+        ({"imputed": 0.0, "raw": 1.0}, 4, False),  # two standard errors: four flips of a coin
+        ({"denoised": 0.95, "imputed": 0.6, "raw": 0.9}, 500, False),  # cells replaced serve best
+        ({"denoised": 0.5, "imputed": 0.6, "raw": 0.9}, 500, True),
+        ({"denoised": 0.9}, 500, False),
+    ],
+)
+def test_labels_speak_for_cells_only_by_many_errors_over_the_best_rows_with_cells_replaced(shares, n_rows, expected):
+    trials = [Trial(view, 1.0, 1.0, 1.0, share, share) for view, share in shares.items()]
+    assert Replaced.of(trials).speaks_for_cells(n_rows) is expected
 
 
 def test_cells_that_look_wrong_are_wrong_if_labels_do_not_speak_for_them():

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from unmuddle.core.borders import Doubt
 from unmuddle.core.evidence import LEAST, POWERS, Evidence, discover, on_simplex, weigh
 
 T = np.array([[0.8, 0.15, 0.05], [0.05, 0.7, 0.25], [0.1, 0.1, 0.8]])
@@ -150,6 +151,16 @@ def test_any_number_of_classes_has_a_transition_matrix_even_without_labels(n_cla
         assert np.all(evidence.transition >= 0)
         assert evidence.weights.sum() == pytest.approx(1.0)
         assert np.allclose(evidence.posterior(P, labels).sum(axis=1), 1.0)
+
+
+def test_the_posterior_of_a_row_far_surer_than_all_others_is_bayes_rule_too():
+    power, level, doubt = 4.7, -3.0, Doubt(0.5, 0.1)
+    evidence = Evidence(np.ones(1), np.array([power]), np.eye(2)[None], np.array([level]), doubt)
+    p, label = on_simplex(np.array([[0.999, 0.001]])), np.array([1])
+    log_odds = level + (0.5 - np.log(p[0, 0] / p[0, 1])) / 0.1
+    right = power * np.log(p[0, 1] / p[0, 0])  # all errors of class 0 go to class 1
+    assert evidence.posterior(p, label)[0, 1] == pytest.approx(1 / (1 + np.exp(log_odds - right)))
+    assert evidence.posterior(p, label).sum() == pytest.approx(1.0)
 
 
 def test_scores_become_probabilities_none_of_them_zero():

@@ -414,8 +414,8 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         self.tuning_ = pd.DataFrame([trial._asdict() | {"accuracy": trial.accuracy} for trial in self._panel.trials])
 
     def _column_noise(self, rows: Seen) -> pd.DataFrame:
-        """Nothing of cells if none was looked at."""
-        if not self._engine.judges_cells:
+        """Nothing of cells if none was looked at, or if what looks wrong is not believed to be."""
+        if not (self._engine.judges_cells and self._cells_believed):
             return pd.DataFrame()
         present = ~np.isnan(issues.per_cell(rows.matrix, self._encoding))
         noise = self._engine.noise() if self._encoding.is_numeric else None

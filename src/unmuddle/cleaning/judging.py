@@ -132,14 +132,18 @@ class Replaced(NamedTuple):
 
     @classmethod
     def of(cls, trials: Sequence[Trial]) -> Self:
-        """A view that was not tried equals the one before it."""
+        """The better of the views with cells replaced; rows as given that were not tried equal one of these."""
         shares = {trial.view: trial.accuracy for trial in trials}
-        replaced = shares.get("imputed", shares[trials[0].view])
+        replaced = max(share for view, share in shares.items() if view != "raw")
         return cls(shares.get("raw", replaced), replaced)
 
     def speaks_for_cells(self, n_rows: int) -> bool:
-        """Whether labels are so much easier to tell from rows as given that cells which look wrong must be right."""
-        return bool(self.given - self.replaced > SURE * np.sqrt(self.given * (1.0 - self.given) / n_rows))
+        """Whether labels are so much easier to tell from rows as given that cells which look wrong must be right.
+
+        The error is that of the mean share: one of all labels right alone would have none.
+        """
+        mean = (self.given + self.replaced) / 2
+        return bool(self.given - self.replaced > SURE * np.sqrt(mean * (1.0 - mean) / n_rows))
 
 
 def informed(P: Array, given: Given) -> Array:

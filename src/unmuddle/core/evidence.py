@@ -267,7 +267,7 @@ def _posterior(P: Array, T: Array, given: NDArray[np.intp]) -> tuple[Array, Arra
 
 
 def _normalised(joint: Array) -> Array:
-    shares: Array = joint / np.maximum(joint.sum(axis=1, keepdims=True), SMALLEST)
+    shares: Array = joint / np.maximum(joint.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     return shares
 
 
