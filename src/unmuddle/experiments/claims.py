@@ -29,6 +29,8 @@ HOME = "docs/results"
 """Where the commands on the page put their files."""
 
 NOT_RUN, NOT_YET = "not run", "not run yet"
+SO_FAR = " so far"
+"""Of a verdict on a run that lacks rows, columns or trials."""
 FLR = "flr-told"
 COMPETITORS = tuple(row.name for row in table1.ROWS if row.paper and row.name != FLR)
 BASELINES = tuple(row.name for row in table1.ROWS if not row.rule and not row.ours)
@@ -132,7 +134,7 @@ def write_claims(folder: Path) -> Path:
 
 def _shown(verdict: str) -> str:
     """A verdict as it stands on the page."""
-    return "not reproduced" if verdict == "not" else verdict
+    return verdict.replace("not", "not reproduced", 1) if verdict in ("not", f"not{SO_FAR}") else verdict
 
 
 def _cell(text: str) -> str:
@@ -157,6 +159,8 @@ def judge_table(claim: Claim, folder: Path, records: Records) -> Finding:
     verdict, figures = judge_lead(run, claim.name)
     options = run.options if verdict != NOT_RUN else ""
     command = claim.command.replace(" --out", f"{options} --out")
+    if verdict != NOT_RUN and not run.is_whole:
+        verdict += SO_FAR
     files = _files_of(claim.name, run.form, folder / claim.folder, part="--" in run.options.replace("--quick", ""))
     return Finding(
         claim.title, claim.words, verdict, figures, run.words, command, claim.command if options else "", **files
@@ -293,7 +297,7 @@ def _reckon(told: str, runs: Sequence[TableRun], wanted: int, *, heavy_only: boo
     figures = f"{reached} of {len(margins)}, wanted {wanted}"
     if known:
         figures += f"; mean margin {np.mean([each.margin for each in known]):+.2f}. {_not_compared(margins)}".rstrip()
-    so_far = "" if all(run.is_whole for run in runs) else " so far"
+    so_far = "" if all(run.is_whole for run in runs) else SO_FAR
     verdict = ("reached" if reached >= wanted else "not reached") + so_far
     missed = tuple(each for each in known if not each.reached)
     return Aim(told, row.title, verdict if known else NOT_RUN, figures if known else "", _words_of(runs), missed)
