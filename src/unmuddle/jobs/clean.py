@@ -329,7 +329,7 @@ def summarise(found: Found, changes: Sequence[Change], job: Job, stages: Stages)
             "labels_flagged": int(found.cleaner.label_issues_["flag"].sum()),
             "labels_missing": table.label.n_missing,
             "cells": source.n_rows * len(table.features) - sum(column.n_missing for column in table.features),
-            "cells_examined": found.cleaner.recovery_ != "none",
+            "cells_examined": "wrong cells" in set(found.cleaner.noise_report_["quantity"]),
             "cells_flagged": len(found.cleaner.cell_issues_),
             "cells_missing": sum(column.n_missing for column in table.features),
             "rows_flagged": len(found.cleaner.row_issues_),
