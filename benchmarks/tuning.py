@@ -1,7 +1,7 @@
 """What an automatic fit costs: ``python -m benchmarks.tuning [--quick]``.
 
-Prints the time of an automatic fit over that of a single fit at the setting it chose; the aim is at most 6. And both over
-the floor: the matrix products of as many iterations as the single fit had.
+Prints the time of an automatic fit over that of a single fit at the setting it chose; the aim is at most 6. And both
+over the floor: the matrix products of as many iterations as the single fit had.
 """
 
 from __future__ import annotations
