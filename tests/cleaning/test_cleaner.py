@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
@@ -362,6 +363,35 @@ def test_any_engine_fills_in_missing_cells_and_predicts(recovery):
     assert model.recovery_ == (recovery if isinstance(recovery, str) else type(recovery).__name__)
 
 
+class Telling(TransformerMixin, BaseEstimator):
+    """Knows the truth behind every cell: what was added to it is beyond the point."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return X % 1.0
+
+
+def test_of_several_engines_noisy_labels_choose_the_one_that_lets_classes_be_told():
+    rng = np.random.default_rng(0)
+    truth, labels = blobs(150, apart=2.0)
+    truth = 0.9 * (truth - truth.min()) / np.ptp(truth)  # within [0, 1): whole numbers hide it, and take nothing away
+    hidden = truth + rng.integers(-3, 4, truth.shape)
+    model = cleaner(recovery=["none", Telling()]).fit(hidden, labels)
+    assert model.recovery_ == "Telling"
+    assert set(model.tuning_["recovery"]) == {"none", "Telling"}
+    assert model.score(hidden, labels) > 0.9
+
+
+def test_of_engines_that_noisy_labels_cannot_tell_apart_the_first_is_taken():
+    model = cleaner(recovery=["none", "gaussian"]).fit(X, Y)
+    assert model.recovery_ == "none"
+    assert cleaner(recovery=("gaussian", "none")).fit(X, Y).recovery_ == "gaussian"
+    alone = cleaner(recovery="none").fit(X, Y)
+    assert np.array_equal(model.predict_proba(X), alone.predict_proba(X))
+
+
 @pytest.mark.filterwarnings("ignore::unmuddle.errors.UnmuddleWarning")
 def test_engines_that_use_labels_cope_when_a_fold_has_one_class():
     y = np.array([0] * 11 + [1])
@@ -481,6 +511,8 @@ def test_transformed_frames_have_names_and_categories_have_columns():
         ({"recovery": "magic"}, "recovery must be one of 'auto'.*'magic'"),
         ({"recovery": RobustPCA}, r"recovery.*instance such as RobustPCA\(\)"),
         ({"recovery": None}, "recovery.*None"),
+        ({"recovery": []}, r"recovery.*a list of these; got \[\]"),
+        ({"recovery": ["gaussian", "magic"]}, r"recovery.*\['gaussian', 'magic'\]"),
         ({"recovery": PCA(2)}, r"recovery.*4 columns; got shape \(45, 2\)"),
         ({"scale": "loud"}, "scale must be one of.*'loud'"),
         ({"estimator": LogisticRegression}, "estimator must be a classifier.*instance"),

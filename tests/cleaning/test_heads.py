@@ -7,9 +7,11 @@ import pytest
 from sklearn.base import clone
 
 from cleaning.planted import blobs
+from unmuddle.cleaning import heads
 from unmuddle.cleaning.heads import (
     FEW,
     FOLDS,
+    LEAVES,
     Given,
     hear_forest,
     hear_kernel,
@@ -53,6 +55,21 @@ def test_kernel_predictions_for_rows_left_out_are_those_of_a_fit_without_them():
         weights = np.where(np.arange(60) == row, 0.0, 1.0)
         refitted = hear_kernel(X, replace(GIVEN, codes=without, weights=weights), choice).head
         assert np.allclose(refitted.predict(X[[row]]), left_out[row], atol=1e-8)
+
+
+@pytest.mark.parametrize(("right", "leaf"), [((0.5, 0.6, 0.7), 2), ((0.5, 0.6, 0.6), 1), ((0.5, 0.5, 0.9), 0)])
+def test_smaller_leaves_are_tried_while_they_help(monkeypatch, right, leaf):
+    tried = []
+
+    def grow(X, given, leaf, most):
+        tried.append(leaf)
+        return leaf
+
+    monkeypatch.setattr(heads, "_grow", grow)
+    monkeypatch.setattr(heads, "_out_of_bag", lambda leaf: leaf)
+    monkeypatch.setattr(Given, "accuracy", lambda given, leaf: right[LEAVES.index(leaf)])
+    assert heads._tune_leaf(X, GIVEN) == LEAVES[leaf]
+    assert tried == list(LEAVES[: leaf + 2])
 
 
 def test_trees_that_did_not_meet_a_row_do_not_repeat_its_label():

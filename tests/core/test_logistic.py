@@ -23,7 +23,6 @@ def objective(W, Q, C, weights):
 
 @pytest.fixture
 def to_the_end(monkeypatch):
-    monkeypatch.setattr(logistic, "CHANGE", 1e-15)
     monkeypatch.setattr(logistic, "GRADIENT", 1e-9)
     monkeypatch.setattr(logistic, "MAX_ITER", 5000)
 
@@ -31,7 +30,7 @@ def to_the_end(monkeypatch):
 @pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
 def test_on_hard_labels_it_is_that_of_scikit_learn(C, to_the_end):
     expected = LogisticRegression(C=C, tol=1e-10, max_iter=10_000).fit(X, HARD, WEIGHTS)
-    W = fit_logistic(X, np.eye(3)[HARD], C, weights=WEIGHTS)
+    W = fit_logistic(X, np.eye(3)[HARD], C, weights=WEIGHTS, change=1e-15)
     assert np.allclose(W[:-1], expected.coef_.T, atol=1e-5)
     assert np.allclose(predict_logistic(X, W), expected.predict_proba(X), atol=1e-6)
 
@@ -40,7 +39,7 @@ def test_a_soft_label_is_a_row_for_each_class_weighted_by_its_share(to_the_end):
     rows, labels = np.repeat(X, 3, axis=0), np.tile(np.arange(3), len(X))
     weights = (SOFT * WEIGHTS[:, None]).ravel()
     expected = LogisticRegression(C=2.0, tol=1e-10, max_iter=10_000).fit(rows, labels, weights)
-    W = fit_logistic(X, SOFT, 2.0, weights=WEIGHTS)
+    W = fit_logistic(X, SOFT, 2.0, weights=WEIGHTS, change=1e-15)
     assert np.allclose(W[:-1], expected.coef_.T, atol=1e-5)
     assert np.allclose(predict_logistic(X, W), expected.predict_proba(X), atol=1e-6)
 

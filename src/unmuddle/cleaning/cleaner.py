@@ -20,9 +20,19 @@ from unmuddle.cleaning import issues
 from unmuddle.cleaning.audit import Cleaned
 from unmuddle.cleaning.changing import audit_of, change_cells, change_labels
 from unmuddle.cleaning.encoding import Encoding
-from unmuddle.cleaning.engines import MOST_COLUMNS, Recovered, make_engine
+from unmuddle.cleaning.engines import MOST_COLUMNS, Engine, Recovered, make_engines
 from unmuddle.cleaning.heads import SAMPLE, Given, Rows
-from unmuddle.cleaning.judging import Replaced, Verdict, convene, informed, judge_labels, rate_of_noise, weigh_labels
+from unmuddle.cleaning.judging import (
+    Replaced,
+    Tried,
+    Verdict,
+    convene,
+    informed,
+    judge_labels,
+    rate_of_noise,
+    try_views,
+    weigh_labels,
+)
 from unmuddle.cleaning.labels import Labels
 from unmuddle.cleaning.tables import Table, table_of
 from unmuddle.core.evidence import on_simplex
@@ -35,6 +45,9 @@ RECOVERIES = ("auto", "gaussian", "rpca", "flr", "none")
 
 TABLES = ("label_issues_", "cell_issues_", "row_issues_", "noise_report_", "transition_", "tuning_")
 """Attributes that are frames of pandas; a saved cleaner has them as plain arrays, for skops knows no frames."""
+
+ENGINE_WORTH = 4.0
+"""Margins of views by which another engine must be better to be preferred: two standard errors."""
 
 DOUBTFUL = 0.9
 """Rows surer than this have one label in the final fit, others their two likeliest, each with its chance."""
@@ -68,12 +81,14 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
     ----------
     estimator : classifier, default=None
         Learns from the cleaned data and predicts. None predicts by the mean of the models that judged.
-    recovery : {"auto", "gaussian", "rpca", "flr", "none"} or transformer, default="auto"
+    recovery : {"auto", "gaussian", "rpca", "flr", "none"}, transformer, or list of these, default="auto"
         What recovers features. ``"gaussian"``: a normal model of rows with wrong cells, then a filter for noise in all
         cells; ``"rpca"``: robust PCA; ``"flr"``: `FLRClassifier`, which also uses the labels of other rows; ``"none"``:
-        only missing cells are filled in. A transformer that denoises may be given instead. ``"auto"`` is ``"gaussian"``
-        up to 1500 columns (with categories counted one by one), else ``"none"``, with a warning. In every case noisy
-        labels decide whether models look at rows as given, with single cells replaced, or wholly denoised.
+        only missing cells are filled in. A transformer that denoises may be given instead. In every case noisy labels
+        decide whether models look at rows as given, with single cells replaced, or wholly denoised. Of a list they also
+        decide which to take; an earlier one unless a later one is better by more than chance. ``"auto"`` is
+        ``"gaussian"`` up to 1500 columns (with categories counted one by one), else ``"none"``, with a warning: a
+        choice from the whole list was no better, and is several times slower (``python -m benchmarks.engines``).
     fdr : float, default=0.1
         Share of false alarms among flagged labels, and among flagged cells, to be expected.
     scale : {"standard", "robust", None}, default="standard"
@@ -265,9 +280,8 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         given = self._given(labels, sample_weight, seed)
         own = None if pred_probs is None else _check_probabilities(pred_probs, (len(given.codes), given.n_classes))
         matrix = np.ascontiguousarray(self._encoding.encode(X))
-        self._progress("recover")
-        recovered = self._fit_engine(matrix, given)
-        self._panel, P = convene(recovered, given, self._scaling, self._progress)
+        recovered, tried = self._fit_engine(matrix, given)
+        self._panel, P = convene(tried, recovered, given, self._progress)
         self._cells_believed = self._believe_cells(int(given.known.sum()))
         P = informed(P if own is None else own, given)
         self._evidence = weigh_labels(P, given, overlap=bool(self.overlap))
@@ -278,19 +292,31 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         self._publish(rows, labels, verdict, given, P)
         return rows, labels, verdict
 
-    def _fit_engine(self, matrix: Array, given: Given) -> Recovered:
-        engine = make_engine(self.recovery, self.scale is None, matrix.shape[1])
-        self.recovery_ = engine.name
-        if self.recovery_ == "none" != self.recovery:
+    def _fit_engine(self, matrix: Array, given: Given) -> tuple[Recovered, Tried]:
+        """Of several the first, unless another lets models tell noisy labels better by more than chance would do."""
+        engines = make_engines(self.recovery, self.scale is None, matrix.shape[1])
+        self._warn_of_unchecked(engines[0], matrix.shape[1])
+        self._learned = ~np.isnan(issues.per_cell(matrix, self._encoding)).all(axis=0)
+        tuning, best = [], None
+        for engine in engines:
+            self._progress("recover")
+            fitted, recovered = engine.fit(matrix, given.codes, given.folds)
+            tried = try_views(recovered, given, self._scaling, self._progress)
+            tuning += [each._asdict() | {"accuracy": each.accuracy, "recovery": engine.name} for each in tried.trials]
+            if best is None or tried.best.accuracy > best[1].best.accuracy + ENGINE_WORTH * tried.margin:
+                best, self.recovery_, self._engine = (recovered, tried), engine.name, fitted
+        assert best is not None  # there is an engine at least
+        self.tuning_ = pd.DataFrame(tuning)
+        return best
+
+    def _warn_of_unchecked(self, engine: Engine, n_columns: int) -> None:
+        if engine.name == "none" and self.recovery == "auto":
             warnings.warn(
-                f"wrong cells were not looked for: X has {matrix.shape[1]} columns, and recovery='auto' looks at "
+                f"wrong cells were not looked for: X has {n_columns} columns, and recovery='auto' looks at "
                 f"{MOST_COLUMNS} at most. Give recovery='gaussian' to look at all the same, 'none' for silence.",
                 UncheckedCellsWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
-        self._learned = ~np.isnan(issues.per_cell(matrix, self._encoding)).all(axis=0)
-        self._engine, recovered = engine.fit(matrix, given.codes, given.folds)
-        return recovered
 
     def _believe_cells(self, n_labels: int) -> bool:
         """Cells that look wrong are not believed to be if without them the classes cannot be told apart."""
@@ -316,11 +342,11 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         """Told when a stage begins, and what share of it is done; who wants to know puts a function in its place."""
 
     def _validate_parameters(self) -> None:
-        is_transformer = hasattr(self.recovery, "transform") and not isinstance(self.recovery, type)
-        if not (is_transformer or (isinstance(self.recovery, str) and self.recovery in RECOVERIES)):
+        several = isinstance(self.recovery, (list, tuple))
+        if not (all(map(_recovers, self.recovery)) and len(self.recovery) if several else _recovers(self.recovery)):
             raise InvalidParameterError(
-                f"recovery must be one of {', '.join(map(repr, RECOVERIES))} or a transformer; got {self.recovery!r}. "
-                "Give a name, or an instance such as RobustPCA()."
+                f"recovery must be one of {', '.join(map(repr, RECOVERIES))}, a transformer, or a list of these; got "
+                f"{self.recovery!r}. Give a name, or an instance such as RobustPCA()."
             )
         validation.check_choice("scale", self.scale, SCALINGS)
         if not (isinstance(self.fdr, Real) and not isinstance(self.fdr, bool) and 0 < float(self.fdr) < 1):
@@ -411,7 +437,6 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         names = labels.classes.tolist()
         self.transition_ = pd.DataFrame(self._evidence.transition, index=names, columns=names)
         self.recovered_ = recovered.views[self.view_]
-        self.tuning_ = pd.DataFrame([trial._asdict() | {"accuracy": trial.accuracy} for trial in self._panel.trials])
 
     def _column_noise(self, rows: Seen) -> pd.DataFrame:
         """Nothing of cells if none was looked at, or if what looks wrong is not believed to be."""
@@ -429,6 +454,13 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
             y, relabelled = change_labels(y, labels, verdict)
             changes += relabelled
         return Cleaned(repaired, y, audit_of(changes, rows.table.index))
+
+
+def _recovers(recovery: Any) -> bool:
+    """Whether it is a name or a transformer."""
+    if isinstance(recovery, str):
+        return recovery in RECOVERIES
+    return hasattr(recovery, "transform") and not isinstance(recovery, type)
 
 
 def _soft_rows(posterior: Array, given: Given) -> tuple[Rows, Rows, Array]:

@@ -214,6 +214,12 @@ class Nothing(Engine):
         return fitted, fitted.recover(X)
 
 
+def make_engines(recovery: Any, common_units: bool, n_columns: int) -> list[Engine]:
+    """The engines to choose from: of each entry of a list, else of the one that is given."""
+    entries = recovery if isinstance(recovery, (list, tuple)) else [recovery]
+    return [make_engine(entry, common_units, n_columns) for entry in entries]
+
+
 def make_engine(recovery: Any, common_units: bool, n_columns: int) -> Engine:
     """The engine of that name, or round the transformer that is given."""
     if not isinstance(recovery, str):

@@ -26,6 +26,9 @@ Folds = Sequence[tuple[Rows, Rows]]
 STRENGTHS = np.logspace(-3, 1, 9)
 """Values of C, from smooth to rough."""
 
+TRIED_CHANGE = 1e-5
+"""Relative change of the objective that ends a fit which only says which class is the likeliest."""
+
 LEAVES, TREES, TRIED_TREES = (16, 5, 2), 100, 20
 """Least rows in a leaf, from smooth to rough; trees in the forest, and in one that is only tried."""
 
@@ -177,7 +180,7 @@ def tune_linear(X: Array, given: Given) -> tuple[float, float]:
     for C in given.strengths:
         held_out = np.zeros((len(X), given.n_classes))
         for place, (train, (_, test)) in enumerate(zip(trains, given.folds, strict=True)):
-            W = fit_logistic(X[train], given.targets[train], C, weights[place], given.weights[train])
+            W = fit_logistic(X[train], given.targets[train], C, weights[place], given.weights[train], TRIED_CHANGE)
             held_out[test] = predict_logistic(X[test], W)
             weights[place] = W
         right.append(given.accuracy(held_out))
@@ -236,8 +239,14 @@ def hear_forest(X: Array, given: Given, tell: Callable[[float], None] = lambda d
 
 
 def _tune_leaf(X: Array, given: Given) -> int:
-    """The leaf size with the most left-out labels right."""
-    return max(LEAVES, key=lambda leaf: given.accuracy(_out_of_bag(_grow(X, given, leaf, TRIED_TREES))))
+    """The leaf size with the most left-out labels right; smaller ones are tried while they help."""
+    best, most = LEAVES[0], -1.0
+    for leaf in LEAVES:
+        right = given.accuracy(_out_of_bag(_grow(X, given, leaf, TRIED_TREES)))
+        if right <= most:
+            break
+        best, most = leaf, right
+    return best
 
 
 def _grow(

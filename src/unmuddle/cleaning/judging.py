@@ -1,4 +1,4 @@
-"""From recovered rows and given labels to a verdict: choose a view, hear the heads, weigh what they say."""
+"""From recovered rows and given labels to a verdict: try views, hear the heads, weigh what they say."""
 
 from __future__ import annotations
 
@@ -93,10 +93,19 @@ class Rate(NamedTuple):
     high: float
 
 
-def convene(
-    recovered: Recovered, given: Given, scale: Scale, tell: Tell = lambda stage, done: None
-) -> tuple[Panel, Array]:
-    """Choose the view on noisy labels, fit the heads, and return what they say of rows they did not see.
+class Tried(NamedTuple):
+    """The views of recovered rows, scaled, and how well each lets models tell the noisy labels."""
+
+    scaled: dict[str, Array]
+    scalings: dict[str, Scaling]
+    trials: tuple[Trial, ...]
+    best: Trial
+    margin: float
+    """By how much another trial must be better not to be so by chance."""
+
+
+def try_views(recovered: Recovered, given: Given, scale: Scale, tell: Tell = lambda stage, done: None) -> Tried:
+    """Choose the view, and the settings of the models on it, on noisy labels.
 
     ``tell`` hears the stage and the share of it that is done. Rows as given have a scale of their own: where single
     cells were replaced wrongly, as in columns that are mostly zero, little of their spread is left.
@@ -111,16 +120,26 @@ def convene(
     for name, view in views.items():
         tell("tune", len(trials) / len(views))
         trials += (_try(name, view[rows], sample),)
+    most = max(trial.accuracy for trial in trials)
+    margin = float(WORTH * np.sqrt(most * (1 - most) / len(rows)))
+    best = next(trial for trial in trials if trial.accuracy >= most - margin)
+    return Tried(scaled, scalings, trials, best, margin)
+
+
+def convene(
+    tried: Tried, recovered: Recovered, given: Given, tell: Tell = lambda stage, done: None
+) -> tuple[Panel, Array]:
+    """Fit the heads on the chosen view, and return what they say of rows they did not see."""
     tell("cross-fit", 0.0)
-    best = _choose(trials, len(rows))
+    best = tried.best
     forest_view = "raw" if best.view == "raw" else "imputed"
-    X = scaled[best.view]
+    X = tried.scaled[best.view]
     heard = [
         hear_linear(X, given, best.strength),
         hear_kernel(X, given, _choice(best)),
         hear_forest(recovered.views[forest_view], given, lambda done: tell("cross-fit", done)),
     ]
-    panel = Panel(best.view, forest_view, scalings[best.view], tuple(each.head for each in heard), trials)
+    panel = Panel(best.view, forest_view, tried.scalings[best.view], tuple(each.head for each in heard), tried.trials)
     return panel, mean_opinion([each.held_out for each in heard])
 
 
@@ -196,13 +215,6 @@ def _try(name: str, X: Array, sample: Given) -> Trial:
     strength, linear = tune_linear(X, sample)
     choice, kernel = tune_kernel(X, sample)
     return Trial(name, strength, *choice, linear, kernel)
-
-
-def _choose(trials: tuple[Trial, ...], n_rows: int) -> Trial:
-    """The first that is not worse than the best by what chance would do."""
-    best = max(trial.accuracy for trial in trials)
-    margin = WORTH * np.sqrt(best * (1 - best) / n_rows)
-    return next(trial for trial in trials if trial.accuracy >= best - margin)
 
 
 def _choice(trial: Trial) -> Choice:

@@ -12,10 +12,12 @@ MAX_ITER, CHANGE, GRADIENT = 200, 1e-7, 1e-4
 """Steps at most; relative change of the objective, and largest entry of its gradient for each row, at the end."""
 
 
-def fit_logistic(X: Array, Q: Array, C: float, start: Array | None = None, weights: Array | None = None) -> Array:
+def fit_logistic(
+    X: Array, Q: Array, C: float, start: Array | None = None, weights: Array | None = None, change: float = CHANGE
+) -> Array:
     """Coefficients, the intercepts in the last row, that minimise the cross entropy to Q plus ``|W|^2 / (2 C)``.
 
-    Products with X are taken in its precision, all else in double.
+    Products with X are taken in its precision, all else in double; a relative ``change`` of the objective ends it.
     """
     n, d = X.shape
     targets = Q if weights is None else Q * weights[:, None]
@@ -34,7 +36,7 @@ def fit_logistic(X: Array, Q: Array, C: float, start: Array | None = None, weigh
         first.ravel(),
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": MAX_ITER, "ftol": CHANGE, "gtol": GRADIENT * n},
+        options={"maxiter": MAX_ITER, "ftol": change, "gtol": GRADIENT * n},
     ).x
     return found.reshape(d + 1, -1)
 

@@ -241,7 +241,7 @@ class Report:
             rows=tuple(found.row_lines()),
             grid=Grid.of(found.wrong, found.missing, found.names),
             map=found.row_map(Encoding.learn(X).encode(X)),
-            tuning=_sheet(cleaner.tuning_, cleaner.view_),
+            tuning=_sheet(cleaner.tuning_, cleaner.recovery_, cleaner.view_),
             convergence=convergence_of(cleaner),
             facts=(*_facts(cleaner, cleaned, seconds), _checksum(found.table, y, checksum)),
             stages=tuple((clip(stage), lasting(time)) for stage, time in (stages or {}).items()),
@@ -402,11 +402,11 @@ def _shortened(reason: str, *labels: Any) -> str:
     return clip(reason, 400)
 
 
-def _sheet(tuning: pd.DataFrame, view: str) -> Sheet:
+def _sheet(tuning: pd.DataFrame, recovery: str, view: str) -> Sheet:
     lines = tuple(tuple(map(rounded, line)) for line in tuning.itertuples(index=False))
     names = tuple(str(name).replace("_", " ") for name in tuning.columns)
-    chosen = [place for place, line in enumerate(tuning["view"]) if line == view]
-    return Sheet(names, lines, chosen[0] if chosen else None)
+    chosen = np.flatnonzero((tuning["recovery"] == recovery) & (tuning["view"] == view))
+    return Sheet(names, lines, int(chosen[0]) if len(chosen) else None)
 
 
 def convergence_of(estimator: Any) -> Convergence | None:
