@@ -73,9 +73,10 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
     """Find wrong labels and wrong cells, say what they should be, and learn a classifier that holds on clean data.
 
     Features are recovered first, without labels. Three models are then fitted to the noisy labels; each judges rows
-    that it did not see. What they say is sharpened and weighed against the given labels, which gives every row a chance
-    that its label is wrong. Last, the estimator is fitted to the recovered rows with the labels that the evidence
-    supports. All choices are made on noisy data; nothing has to be set.
+    that it did not see, and one that only spoils the mean of the others is not heard. What they say is sharpened and
+    weighed against the given labels, which gives every row a chance that its label is wrong. Last, the estimator is
+    fitted to the recovered rows with the labels that the evidence supports. All choices are made on noisy data; nothing
+    has to be set.
 
     Parameters
     ----------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -11,8 +12,10 @@ from scipy.stats import norm
 
 from unmuddle.cleaning.engines import VIEWS, Recovered
 from unmuddle.cleaning.heads import (
+    Forest,
     Given,
     Head,
+    Heard,
     Rows,
     hear_forest,
     hear_kernel,
@@ -33,6 +36,9 @@ Scale = Callable[[Array], Scaling]
 
 WORTH = 0.5
 """Standard errors by which another view must be better to be preferred."""
+
+QUORUM = 2.0
+"""Standard errors by which fewer heads must be better than all to be heard alone."""
 
 SURE = 4.0
 """Standard errors by which rows as given must be better than with cells replaced for these to be right after all."""
@@ -68,11 +74,9 @@ class Panel:
     trials: tuple[Trial, ...]
 
     def predict(self, recovered: Recovered) -> Array:
-        """Mean of what the heads say of new rows."""
-        scaled = self.scaling.apply(recovered.views[self.view])
-        *smooth, forest = self.heads
-        said = [head.predict(scaled) for head in smooth] + [forest.predict(recovered.views[self.forest_view])]
-        return mean_opinion(said)
+        """Mean of what the heads say of new rows; a forest looks at rows that are not scaled."""
+        scaled, plain = self.scaling.apply(recovered.views[self.view]), recovered.views[self.forest_view]
+        return mean_opinion([head.predict(plain if isinstance(head, Forest) else scaled) for head in self.heads])
 
 
 class Verdict(NamedTuple):
@@ -129,7 +133,7 @@ def try_views(recovered: Recovered, given: Given, scale: Scale, tell: Tell = lam
 def convene(
     tried: Tried, recovered: Recovered, given: Given, tell: Tell = lambda stage, done: None
 ) -> tuple[Panel, Array]:
-    """Fit the heads on the chosen view, and return what they say of rows they did not see."""
+    """Fit the heads on the chosen view, keep those worth hearing, and return what they say of rows they did not see."""
     tell("cross-fit", 0.0)
     best = tried.best
     forest_view = "raw" if best.view == "raw" else "imputed"
@@ -139,8 +143,18 @@ def convene(
         hear_kernel(X, given, _choice(best)),
         hear_forest(recovered.views[forest_view], given, lambda done: tell("cross-fit", done)),
     ]
+    heard = _worth_hearing(heard, given)
     panel = Panel(best.view, forest_view, tried.scalings[best.view], tuple(each.head for each in heard), tried.trials)
     return panel, mean_opinion([each.held_out for each in heard])
+
+
+def _worth_hearing(heard: list[Heard], given: Given) -> list[Heard]:
+    """All heads, unless fewer together have more held-out labels right by more than chance would do."""
+    parties = [list(party) for size in range(1, len(heard)) for party in combinations(heard, size)]
+    hits = [given.hits(mean_opinion([each.held_out for each in party])) for party in (heard, *parties)]
+    best = int(np.argmax([each.sum() for each in hits]))
+    gain = hits[best] - hits[0]
+    return parties[best - 1] if gain.sum() > QUORUM * np.linalg.norm(gain) else heard
 
 
 class Replaced(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from unmuddle.core.prox import Array, Mask
+from unmuddle.core.scales import FAR
 
 GROSS = 5.0
 """Robust deviations from which a residual is gross: of normal residuals 6 in 10 million are."""
@@ -38,7 +39,7 @@ def gross_share(features: Array, level: float, missing: Mask | None = None) -> f
     if missing is not None:
         X = np.where(missing, np.nan, X)[:, ~missing.all(axis=0)]
     X = X - _median(X)
-    reach = 3.5 * _spread(X)
+    reach = FAR * _spread(X)
     residual = X - _low_rank(np.clip(X, -reach, reach), level * (np.sqrt(X.shape[0]) + np.sqrt(X.shape[1])))
     spread = 1.4826 * _median(np.abs(residual))
     residual, spread = residual[:, spread > 0], spread[spread > 0]  # mostly zero: no tails to speak of

@@ -14,6 +14,7 @@ from unmuddle.core.prox import Array
 from unmuddle.core.result import Status
 from unmuddle.estimators import FLRClassifier, generalization_bound
 from unmuddle.experiments.plan import seed
+from unmuddle.experiments.studies.drawing import Look, new_figure, plot_means, share_legend
 from unmuddle.noise import add_laplacian, flip
 
 if TYPE_CHECKING:
@@ -36,16 +37,16 @@ LABEL_WEIGHT = 5.0
 """Lambda 3 times the square root of the number of rows: fits of the same kind at every n."""
 
 LINES = {
-    "bound": ("the bound", "#000000", "-", "o"),
-    "label": ("2 x label term", "#D55E00", "-", "s"),
-    "nuclear": ("2 x nuclear term", "#0072B2", "--", "^"),
-    "feature": ("2 x feature term, entrywise", "#009E73", "--", "v"),
-    "induced": ("2 x feature term, induced", "#56B4E9", "--", "<"),
-    "constant": ("2 x C4", "#CC79A7", ":", "D"),
-    "gap_noisy": ("measured: |noisy test - noisy training risk|", "#E69F00", "-", "P"),
-    "gap_clean": ("measured: |clean test - noisy training risk|", "#888888", "-", "X"),
+    "bound": ("the bound", Look("#000000", "o", "-")),
+    "label": ("2 x label term", Look("#D55E00", "s", "-")),
+    "nuclear": ("2 x nuclear term", Look("#0072B2", "^", "--")),
+    "feature": ("2 x feature term, entrywise", Look("#009E73", "v", "--")),
+    "induced": ("2 x feature term, induced", Look("#56B4E9", "<", "--")),
+    "constant": ("2 x C4", Look("#CC79A7", "D", ":")),
+    "gap_noisy": ("measured: |noisy test - noisy training risk|", Look("#E69F00", "P", "-")),
+    "gap_clean": ("measured: |clean test - noisy training risk|", Look("#888888", "X", "-")),
 }
-"""Colours of Okabe and Ito and grey; line styles and markers tell them apart without any colour."""
+"""Colours of Okabe and Ito and grey; markers and dashes tell them apart without any colour."""
 
 
 @dataclass(frozen=True)
@@ -128,19 +129,17 @@ class BoundStudy:
 
     def draw(self, frame: pd.DataFrame) -> Figure:
         """A panel for each thing that grows: means over trials with standard errors, on a logarithmic scale."""
-        from matplotlib.figure import Figure  # noqa: PLC0415 - slow to import, and only here
-
-        figure = Figure(figsize=(12.5, 5.6), layout="constrained")
-        for axes, (sweep, title) in zip(figure.subplots(1, len(SWEEPS), sharey=True), SWEEPS.items(), strict=True):
+        figure, grid = new_figure(1, len(SWEEPS), 12.5, 5.6, sharey=True)
+        for axes, (sweep, title) in zip(grid[0], SWEEPS.items(), strict=True):
             _draw_panel(axes, frame[frame["sweep"] == sweep], sweep)
             axes.set_xlabel(title)
-        figure.axes[0].set_ylabel("difference of risks")
-        _spread_rows(figure.axes[0], sorted(frame.loc[frame["sweep"] == "n", "n"].unique()))
+        grid[0, 0].set_ylabel("difference of risks")
+        _spread_rows(grid[0, 0], sorted(frame.loc[frame["sweep"] == "n", "n"].unique()))
         figure.suptitle(
             "Theorem 2 and the measured gap, means over trials with standard errors\n"
             "above the line at 1, the range of the loss, a bound says nothing"
         )
-        figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
+        share_legend(figure, grid[0, 0])
         return figure
 
     def verdict(self, frame: pd.DataFrame) -> str:
@@ -204,13 +203,8 @@ def _growth(frame: pd.DataFrame, sweep: str) -> str:
 
 
 def _draw_panel(axes: Axes, part: pd.DataFrame, sweep: str) -> None:
-    groups = part.groupby(sweep)
-    for column, (label, colour, line, marker) in LINES.items():
-        means, errors = groups[column].mean(), groups[column].sem()
-        axes.errorbar(
-            means.index, means, yerr=errors, label=label, color=colour, linestyle=line, marker=marker, capsize=2,
-            linewidth=4 if column == "bound" else 1.5,
-        )  # fmt: skip
+    for column, (label, look) in LINES.items():
+        plot_means(axes, part, sweep, column, look, label)
     axes.axhline(1.0, color="#555555", linewidth=1)
     axes.set_yscale("log")
     axes.grid(axis="y", alpha=0.3)
