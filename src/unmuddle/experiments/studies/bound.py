@@ -139,7 +139,7 @@ class BoundStudy:
             "Theorem 2 and the measured gap, means over trials with standard errors\n"
             "above the line at 1, the range of the loss, a bound says nothing"
         )
-        share_legend(figure, grid[0, 0])
+        share_legend(figure, grid[0, 0], side="lower")
         return figure
 
     def verdict(self, frame: pd.DataFrame) -> str:

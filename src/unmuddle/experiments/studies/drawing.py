@@ -72,9 +72,9 @@ def plot_band(ax: Any, frame: pd.DataFrame, x: str, y: str, look: Look, label: s
     ax.plot(found.index, np.exp(found["mean"]), label=label, markersize=4, **look._asdict())
 
 
-def share_legend(figure: Any, *axes: Any) -> None:
-    """One legend above all panels, each name once."""
+def share_legend(figure: Any, *axes: Any, side: str = "upper") -> None:
+    """One legend above all panels, or on the ``lower`` side, each name once."""
     handles = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     if handles:
         columns = min(len(handles), 4)
-        figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=columns, frameon=False)
+        figure.legend(handles.values(), handles.keys(), loc=f"outside {side} center", ncols=columns, frameon=False)
