@@ -11,17 +11,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
 from unmuddle.cleaning import issues
 from unmuddle.cleaning.audit import Cleaned
 from unmuddle.cleaning.changing import audit_of, change_cells, change_labels
+from unmuddle.cleaning.checking import check_lengths, check_probabilities, check_recovery
 from unmuddle.cleaning.encoding import Encoding
 from unmuddle.cleaning.engines import MOST_COLUMNS, Engine, Recovered, make_engines
-from unmuddle.cleaning.heads import SAMPLE, Given, Rows
+from unmuddle.cleaning.heads import SAMPLE, Given
 from unmuddle.cleaning.judging import (
     Replaced,
     Tried,
@@ -34,23 +35,18 @@ from unmuddle.cleaning.judging import (
     weigh_labels,
 )
 from unmuddle.cleaning.labels import Labels
+from unmuddle.cleaning.learning import learn
 from unmuddle.cleaning.tables import Table, table_of
-from unmuddle.core.evidence import on_simplex
 from unmuddle.core.prox import Array, Mask
 from unmuddle.errors import DistrustedCellsWarning, InvalidDataError, InvalidParameterError, UncheckedCellsWarning
 from unmuddle.estimators import validation
 from unmuddle.estimators.scaling import SCALINGS, Scaling
-
-RECOVERIES = ("auto", "gaussian", "rpca", "flr", "none")
 
 TABLES = ("label_issues_", "cell_issues_", "row_issues_", "noise_report_", "transition_", "tuning_")
 """Attributes that are frames of pandas; a saved cleaner has them as plain arrays, for skops knows no frames."""
 
 ENGINE_WORTH = 4.0
 """Margins of views by which another engine must be better to be preferred: two standard errors."""
-
-DOUBTFUL = 0.9
-"""Rows surer than this have one label in the final fit, others their two likeliest, each with its chance."""
 
 
 @dataclass(frozen=True)
@@ -205,7 +201,7 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         if y is None:
             return self._repair(X, None, rows, None, None)
         labels = Labels(self.classes_, np.zeros(0, dtype=np.intp)).read(y, self.unlabeled)
-        _check_lengths(rows.table, labels)
+        check_lengths(rows.table, labels)
         return self._repair(X, y, rows, labels, self._judge(self._panel.predict(rows.recovered), labels))
 
     def transform(self, X: Any) -> Array:
@@ -275,11 +271,11 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         self._encoding = Encoding.learn(X)
         self._set_names(table)
         labels = Labels.learn(y, self.unlabeled)
-        _check_lengths(table, labels)
+        check_lengths(table, labels)
         self.classes_ = labels.classes
         seed = int(check_random_state(self.random_state).randint(2**31))
         given = self._given(labels, sample_weight, seed)
-        own = None if pred_probs is None else _check_probabilities(pred_probs, (len(given.codes), given.n_classes))
+        own = None if pred_probs is None else check_probabilities(pred_probs, (len(given.codes), given.n_classes))
         matrix = np.ascontiguousarray(self._encoding.encode(X))
         recovered, tried = self._fit_engine(matrix, given)
         self._panel, P = convene(tried, recovered, given, self._progress)
@@ -288,7 +284,7 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         self._evidence = weigh_labels(P, given, overlap=bool(self.overlap))
         verdict = self._judge(P, labels)
         self.view_ = self._panel.view
-        self.estimator_ = self._learn(recovered.views[self.view_], verdict, given)
+        self.estimator_ = learn(self.estimator, recovered.views[self.view_], verdict.posterior, given)
         rows = self._see(table, matrix, recovered)
         self._publish(rows, labels, verdict, given, P)
         return rows, labels, verdict
@@ -343,12 +339,7 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         """Told when a stage begins, and what share of it is done; who wants to know puts a function in its place."""
 
     def _validate_parameters(self) -> None:
-        several = isinstance(self.recovery, (list, tuple))
-        if not (all(map(_recovers, self.recovery)) and len(self.recovery) if several else _recovers(self.recovery)):
-            raise InvalidParameterError(
-                f"recovery must be one of {', '.join(map(repr, RECOVERIES))}, a transformer, or a list of these; got "
-                f"{self.recovery!r}. Give a name, or an instance such as RobustPCA()."
-            )
+        check_recovery(self.recovery)
         validation.check_choice("scale", self.scale, SCALINGS)
         if not (isinstance(self.fdr, Real) and not isinstance(self.fdr, bool) and 0 < float(self.fdr) < 1):
             raise InvalidParameterError(
@@ -387,17 +378,6 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
             return SCALINGS[self.scale](rows)
         size = float(np.sqrt(np.mean(rows.var(axis=0)))) or 1.0
         return Scaling(np.zeros(rows.shape[1]), np.full(rows.shape[1], size))
-
-    def _learn(self, X: Array, verdict: Verdict, given: Given) -> Any:
-        """Fit the estimator to soft labels, by way of weights; to the likeliest label if it takes none."""
-        if self.estimator is None:
-            return None
-        model = clone(self.estimator)
-        if not has_fit_parameter(model, "sample_weight"):
-            rows = np.flatnonzero(given.weights > 0)
-            return model.fit(X[rows], _several(verdict.posterior[rows].argmax(axis=1), given.codes[rows]))
-        rows, codes, weights = _soft_rows(verdict.posterior, given)
-        return model.fit(X[rows], codes, sample_weight=weights)
 
     def _recover(self, X: Any) -> Seen:
         table = table_of(X)
@@ -455,56 +435,3 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
             y, relabelled = change_labels(y, labels, verdict)
             changes += relabelled
         return Cleaned(repaired, y, audit_of(changes, rows.table.index))
-
-
-def _recovers(recovery: Any) -> bool:
-    """Whether it is a name or a transformer."""
-    if isinstance(recovery, str):
-        return recovery in RECOVERIES
-    return hasattr(recovery, "transform") and not isinstance(recovery, type)
-
-
-def _soft_rows(posterior: Array, given: Given) -> tuple[Rows, Rows, Array]:
-    """Rows, labels and weights: the likeliest label of each row, and of doubtful rows the second likeliest too."""
-    ranked = np.argsort(-posterior, axis=1, kind="stable")[:, :2]
-    chances = np.take_along_axis(posterior, ranked, axis=1)
-    counted = given.weights > 0
-    doubtful = np.flatnonzero(counted & (chances[:, 0] < DOUBTFUL))
-    sure = np.flatnonzero(counted)
-    rows = np.concatenate([sure, doubtful])
-    codes = np.concatenate([ranked[sure, 0], ranked[doubtful, 1]])
-    weights = np.concatenate([chances[sure, 0], chances[doubtful, 1]]) * given.weights[rows]
-    return rows, _several(codes, given.codes[rows]), weights
-
-
-def _several(codes: Rows, given: Rows) -> Rows:
-    """Codes for an estimator that must have two classes: if one is left, given labels stand."""
-    return codes if len(np.unique(codes)) > 1 else np.where(given >= 0, given, codes)
-
-
-def _check_lengths(table: Table, labels: Labels) -> None:
-    if table.shape[0] != len(labels.codes):
-        raise InvalidDataError(
-            "X and y must have as many rows; found input variables with inconsistent numbers of samples: "
-            f"{table.shape[0]} in X and {len(labels.codes)} in y. Give one label, or None, for each row."
-        )
-
-
-def _check_probabilities(pred_probs: Any, shape: tuple[int, ...]) -> Array:
-    try:
-        P = np.asarray(pred_probs, dtype=float)
-    except (TypeError, ValueError):
-        P = np.full((1, 1), np.nan)
-    if P.shape != shape or not np.isfinite(P).all() or (P < 0).any() or not np.allclose(P.sum(axis=1), 1.0, atol=1e-3):
-        raise InvalidDataError(
-            f"pred_probs must hold a probability for each of {shape[0]} rows and {shape[1]} classes, with rows that "
-            f"add up to 1; got {_described(pred_probs, P)}. Take predict_proba of a model that did not see the row, "
-            "for example by sklearn.model_selection.cross_val_predict."
-        )
-    return on_simplex(P)
-
-
-def _described(pred_probs: Any, P: Array) -> str:
-    """What was given, in few words."""
-    ends = f", entries from {P.min():g} to {P.max():g}" if P.size else ""
-    return f"shape {np.shape(pred_probs)}{ends}"
