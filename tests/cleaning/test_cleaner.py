@@ -293,7 +293,8 @@ def test_more_columns_than_the_model_takes_are_not_looked_at_and_that_is_said():
         model = cleaner().fit(rows, np.arange(24) % 2)
     assert model.recovery_ == "none"
     assert "wrong cells" not in set(model.noise_report_["quantity"])
-    assert cleaner().fit(X, Y).recovery_ == "gaussian"
+    plain = cleaner().fit(X, Y)
+    assert (plain.recovery_, plain.judges_) == ("gaussian", ["linear", "kernel", "forest"])
 
 
 def bag_of_words(n_rows=300, n_words=60, seed=0):

@@ -124,6 +124,9 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         The training rows as models saw them; categories are columns of 0 and 1.
     view_ : {"raw", "imputed", "denoised"}
         Which rows the models looked at.
+    judges_ : list of str
+        Models that judged the labels: of "linear", "kernel" and "forest" those that are better together; "pred_probs"
+        if these were given.
     tuning_ : DataFrame
         What was tried, and its accuracy on held-out noisy labels.
     estimator_ : classifier or None
@@ -284,6 +287,7 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         self._evidence = weigh_labels(P, given, overlap=bool(self.overlap))
         verdict = self._judge(P, labels)
         self.view_ = self._panel.view
+        self.judges_ = self._panel.names if own is None else ["pred_probs"]
         self.estimator_ = learn(self.estimator, recovered.views[self.view_], verdict.posterior, given)
         rows = self._see(table, matrix, recovered)
         self._publish(rows, labels, verdict, given, P)

@@ -73,6 +73,11 @@ class Panel:
     heads: tuple[Head, ...]
     trials: tuple[Trial, ...]
 
+    @property
+    def names(self) -> list[str]:
+        """Of the models that are heard."""
+        return [type(head).__name__.lower() for head in self.heads]
+
     def predict(self, recovered: Recovered) -> Array:
         """Mean of what the heads say of new rows; a forest looks at rows that are not scaled."""
         scaled, plain = self.scaling.apply(recovered.views[self.view]), recovered.views[self.forest_view]
