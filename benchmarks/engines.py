@@ -63,7 +63,7 @@ def measure() -> pd.DataFrame:
                 labels = spoil_labels(given, "flip", rng, rate=WRONG).values
                 for title, recovery in RECOVERIES.items():
                     began = perf_counter()
-                    cleaner = HybridCleaner(recovery=recovery, scale=None, random_state=seed).fit(noisy, labels)
+                    cleaner = HybridCleaner(recovery=recovery, random_state=seed).fit(noisy, labels)
                     seconds = perf_counter() - began
                     right = 100 * cleaner.score((test - mean) / deviation, truth)
                     found.append((name, kind, seed, title, right, seconds, cleaner.recovery_))

@@ -57,8 +57,17 @@ def test_kernel_predictions_for_rows_left_out_are_those_of_a_fit_without_them():
         assert np.allclose(refitted.predict(X[[row]]), left_out[row], atol=1e-8)
 
 
-@pytest.mark.parametrize(("right", "leaf"), [((0.5, 0.6, 0.7), 2), ((0.5, 0.6, 0.6), 1), ((0.5, 0.5, 0.9), 0)])
-def test_smaller_leaves_are_tried_while_they_help(monkeypatch, right, leaf):
+@pytest.mark.parametrize(
+    ("right", "few", "leaf", "number"),
+    [
+        ((0.5, 0.6, 0.7), False, 2, 3),
+        ((0.5, 0.6, 0.6), False, 1, 3),
+        ((0.5, 0.5, 0.9), False, 2, 3),
+        ((0.6, 0.5, 0.9), False, 0, 2),
+        ((0.6, 0.5, 0.9), True, 2, 3),
+    ],
+)
+def test_smaller_leaves_are_tried_until_they_harm_and_of_few_rows_all(monkeypatch, right, few, leaf, number):
     tried = []
 
     def grow(X, given, leaf, most):
@@ -68,8 +77,8 @@ def test_smaller_leaves_are_tried_while_they_help(monkeypatch, right, leaf):
     monkeypatch.setattr(heads, "_grow", grow)
     monkeypatch.setattr(heads, "_out_of_bag", lambda leaf: leaf)
     monkeypatch.setattr(Given, "accuracy", lambda given, leaf: right[LEAVES.index(leaf)])
-    assert heads._tune_leaf(X, GIVEN) == LEAVES[leaf]
-    assert tried == list(LEAVES[: leaf + 2])
+    assert heads._tune_leaf(X, replace(GIVEN, few=few)) == LEAVES[leaf]
+    assert tried == list(LEAVES[:number])
 
 
 def test_trees_that_did_not_meet_a_row_do_not_repeat_its_label():

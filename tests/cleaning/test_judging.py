@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from unmuddle.cleaning.heads import Given, Heard
-from unmuddle.cleaning.judging import _worth_hearing
+from unmuddle.cleaning.judging import Trial, Tried, _worth_hearing
 
 N, N_CLASSES = 300, 3
 CODES = np.arange(N) % N_CLASSES
@@ -33,6 +33,23 @@ def test_two_that_outvote_the_one_who_knows_are_not_heard():
     liar = head(0.05, 2)
     heads = [head(0.9, 0), liar, Heard("again", liar.held_out)]
     assert names(_worth_hearing(heads, GIVEN)) == ["head 0"]
+
+
+def test_only_the_one_who_spoils_the_mean_is_silenced():
+    wise, liar = head(0.9, 0, sure=0.6), head(0.05, 2, sure=0.98)
+    heard = _worth_hearing([wise, Heard("as wise", wise.held_out), liar], GIVEN)
+    assert names(heard) == ["head 0", "as wise"]
+
+
+def tried(accuracy, n_rows=100):
+    return Tried({}, {}, (), Trial("raw", 1.0, 1.0, 1.0, accuracy, accuracy), n_rows)
+
+
+@pytest.mark.parametrize(("better", "worse", "beats"), [(0.59, 0.50, False), (0.66, 0.50, True), (1.0, 0.99, False)])
+def test_an_engine_is_better_if_by_two_standard_errors(better, worse, beats):
+    """Half of 100 labels have an error of 0.05; that all are right in one of both is no proof."""
+    assert tried(better).beats(tried(worse)) is beats
+    assert not tried(worse).beats(tried(better))
 
 
 def test_fewer_that_are_better_by_chance_only_do_not_silence_the_others():

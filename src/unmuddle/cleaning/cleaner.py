@@ -21,7 +21,7 @@ from unmuddle.cleaning.audit import Cleaned
 from unmuddle.cleaning.changing import audit_of, change_cells, change_labels
 from unmuddle.cleaning.checking import check_lengths, check_probabilities, check_recovery
 from unmuddle.cleaning.encoding import Encoding
-from unmuddle.cleaning.engines import MOST_COLUMNS, Engine, Recovered, make_engines
+from unmuddle.cleaning.engines import MOST_COLUMNS, Recovered, make_engines
 from unmuddle.cleaning.heads import SAMPLE, Given
 from unmuddle.cleaning.judging import (
     Replaced,
@@ -45,9 +45,6 @@ from unmuddle.estimators.scaling import SCALINGS, Scaling
 TABLES = ("label_issues_", "cell_issues_", "row_issues_", "noise_report_", "transition_", "tuning_")
 """Attributes that are frames of pandas; a saved cleaner has them as plain arrays, for skops knows no frames."""
 
-ENGINE_WORTH = 4.0
-"""Margins of views by which another engine must be better to be preferred: two standard errors."""
-
 
 @dataclass(frozen=True)
 class Seen:
@@ -68,7 +65,7 @@ def _gives_probabilities(cleaner: HybridCleaner) -> bool:
 class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
     """Find wrong labels and wrong cells, say what they should be, and learn a classifier that holds on clean data.
 
-    Features are recovered first, without labels. Three models are then fitted to the noisy labels; each judges rows
+    Features are recovered first. Three models are then fitted to the noisy labels; each judges rows
     that it did not see, and one that only spoils the mean of the others is not heard. What they say is sharpened and
     weighed against the given labels, which gives every row a chance that its label is wrong. Last, the estimator is
     fitted to the recovered rows with the labels that the evidence supports. All choices are made on noisy data; nothing
@@ -77,7 +74,7 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     estimator : classifier, default=None
-        Learns from the cleaned data and predicts. None predicts by the mean of the models that judged.
+        Learns from the cleaned data and predicts. None predicts by the mean of the built-in models.
     recovery : {"auto", "gaussian", "rpca", "flr", "none"}, transformer, or list of these, default="auto"
         What recovers features. ``"gaussian"``: a normal model of rows with wrong cells, then a filter for noise in all
         cells; ``"rpca"``: robust PCA; ``"flr"``: `FLRClassifier`, which also uses the labels of other rows; ``"none"``:
@@ -85,7 +82,7 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         decide whether models look at rows as given, with single cells replaced, or wholly denoised. Of a list they also
         decide which to take; an earlier one unless a later one is better by more than chance. ``"auto"`` is
         ``"gaussian"`` up to 1500 columns (with categories counted one by one), else ``"none"``, with a warning: a
-        choice from the whole list was no better, and is several times slower (``python -m benchmarks.engines``).
+        choice among gaussian, rpca and flr was no better, and is slower (``python -m benchmarks.engines``).
     fdr : float, default=0.1
         Share of false alarms among flagged labels, and among flagged cells, to be expected.
     scale : {"standard", "robust", None}, default="standard"
@@ -125,7 +122,7 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
     view_ : {"raw", "imputed", "denoised"}
         Which rows the models looked at.
     judges_ : list of str
-        Models that judged the labels: of "linear", "kernel" and "forest" those that are better together; "pred_probs"
+        Models that judged the labels: "linear", "kernel" and "forest", without those that spoil the mean; "pred_probs"
         if these were given.
     tuning_ : DataFrame
         What was tried, and its accuracy on held-out noisy labels.
@@ -295,23 +292,28 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def _fit_engine(self, matrix: Array, given: Given) -> tuple[Recovered, Tried]:
         """Of several the first, unless another lets models tell noisy labels better by more than chance would do."""
-        engines = make_engines(self.recovery, self.scale is None, matrix.shape[1])
-        self._warn_of_unchecked(engines[0], matrix.shape[1])
         self._learned = ~np.isnan(issues.per_cell(matrix, self._encoding)).all(axis=0)
-        tuning, best = [], None
-        for engine in engines:
-            self._progress("recover")
-            fitted, recovered = engine.fit(matrix, given.codes, given.folds)
-            tried = try_views(recovered, given, self._scaling, self._progress)
-            tuning += [each._asdict() | {"accuracy": each.accuracy, "recovery": engine.name} for each in tried.trials]
-            if best is None or tried.best.accuracy > best[1].best.accuracy + ENGINE_WORTH * tried.margin:
-                best, self.recovery_, self._engine = (recovered, tried), engine.name, fitted
-        assert best is not None  # there is an engine at least
-        self.tuning_ = pd.DataFrame(tuning)
-        return best
+        engines = make_engines(self.recovery, self.scale is None, matrix.shape[1])
+        found = []
+        for place, engine in enumerate(engines):
+            self._progress("recover", place / len(engines))
+            found.append(engine.fit(matrix, given.codes, given.folds))
+        tried = [try_views(recovered, given, self._scaling, self._progress) for _, recovered in found]
+        best = 0
+        for place in range(1, len(engines)):
+            best = place if tried[place].beats(tried[best]) else best
+        self.recovery_, (self._engine, recovered) = engines[best].name, found[best]
+        self.tuning_ = pd.DataFrame(
+            trial._asdict() | {"accuracy": trial.accuracy, "recovery": engine.name}
+            for engine, each in zip(engines, tried, strict=True)
+            for trial in each.trials
+        )
+        self._warn_of_unchecked(matrix.shape[1])
+        return recovered, tried[best]
 
-    def _warn_of_unchecked(self, engine: Engine, n_columns: int) -> None:
-        if engine.name == "none" and self.recovery == "auto":
+    def _warn_of_unchecked(self, n_columns: int) -> None:
+        asked = self.recovery if isinstance(self.recovery, (list, tuple)) else [self.recovery]
+        if self.recovery_ == "none" and "none" not in asked:
             warnings.warn(
                 f"wrong cells were not looked for: X has {n_columns} columns, and recovery='auto' looks at "
                 f"{MOST_COLUMNS} at most. Give recovery='gaussian' to look at all the same, 'none' for silence.",

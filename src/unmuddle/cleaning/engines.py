@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -73,6 +74,12 @@ class Engine(ABC):
     @abstractmethod
     def fit(self, X: Array, codes: Rows, folds: Folds) -> tuple[Fitted, Recovered]:
         """Learn from rows (NaN where a cell is missing), and recover them."""
+
+    def called(self, name: str) -> Engine:
+        """The same under another name."""
+        other = copy(self)
+        object.__setattr__(other, "name", name)  # engines are frozen
+        return other
 
 
 @dataclass(frozen=True)
@@ -215,9 +222,14 @@ class Nothing(Engine):
 
 
 def make_engines(recovery: Any, common_units: bool, n_columns: int) -> list[Engine]:
-    """The engines to choose from: of each entry of a list, else of the one that is given."""
+    """The engines to choose from, each with a name of its own: one for each entry of a list, else one."""
     entries = recovery if isinstance(recovery, (list, tuple)) else [recovery]
-    return [make_engine(entry, common_units, n_columns) for entry in entries]
+    engines: list[Engine] = []
+    for entry in entries:
+        engine = make_engine(entry, common_units, n_columns)
+        known = sum(other.name.split(" ")[0] == engine.name for other in engines)
+        engines.append(engine.called(f"{engine.name} {known + 1}") if known else engine)
+    return engines
 
 
 def make_engine(recovery: Any, common_units: bool, n_columns: int) -> Engine:

@@ -243,13 +243,14 @@ def hear_forest(X: Array, given: Given, tell: Callable[[float], None] = lambda d
 
 
 def _tune_leaf(X: Array, given: Given) -> int:
-    """The leaf size with the most left-out labels right; smaller ones are tried while they help."""
+    """The leaf size with the most left-out labels right; smaller ones are tried until they harm, of few rows all."""
     best, most = LEAVES[0], -1.0
     for leaf in LEAVES:
         right = given.accuracy(_out_of_bag(_grow(X, given, leaf, TRIED_TREES)))
-        if right <= most:
+        if right < most and not given.few:
             break
-        best, most = leaf, right
+        if right > most:
+            best, most = leaf, right
     return best
 
 

@@ -37,8 +37,12 @@ Scale = Callable[[Array], Scaling]
 WORTH = 0.5
 """Standard errors by which another view must be better to be preferred."""
 
+PREFERRED = 2.0
+"""Standard errors by which a later engine must be better to be preferred."""
+
 QUORUM = 2.0
-"""Standard errors by which fewer heads must be better than all to be heard alone."""
+"""Standard errors by which fewer heads must be better than all to be heard alone; that there are six ways to be fewer
+is not counted."""
 
 SURE = 4.0
 """Standard errors by which rows as given must be better than with cells replaced for these to be right after all."""
@@ -109,8 +113,13 @@ class Tried(NamedTuple):
     scalings: dict[str, Scaling]
     trials: tuple[Trial, ...]
     best: Trial
-    margin: float
-    """By how much another trial must be better not to be so by chance."""
+    n_rows: int
+
+    def beats(self, other: Tried) -> bool:
+        """Whether more labels are right by more than chance would do; the error is that of the mean share."""
+        mean = (self.best.accuracy + other.best.accuracy) / 2
+        error = np.sqrt(mean * (1.0 - mean) / self.n_rows)
+        return bool(self.best.accuracy - other.best.accuracy > PREFERRED * error)
 
 
 def try_views(recovered: Recovered, given: Given, scale: Scale, tell: Tell = lambda stage, done: None) -> Tried:
@@ -130,9 +139,9 @@ def try_views(recovered: Recovered, given: Given, scale: Scale, tell: Tell = lam
         tell("tune", len(trials) / len(views))
         trials += (_try(name, view[rows], sample),)
     most = max(trial.accuracy for trial in trials)
-    margin = float(WORTH * np.sqrt(most * (1 - most) / len(rows)))
+    margin = WORTH * np.sqrt(most * (1 - most) / len(rows))
     best = next(trial for trial in trials if trial.accuracy >= most - margin)
-    return Tried(scaled, scalings, trials, best, margin)
+    return Tried(scaled, scalings, trials, best, len(rows))
 
 
 def convene(
@@ -154,12 +163,16 @@ def convene(
 
 
 def _worth_hearing(heard: list[Heard], given: Given) -> list[Heard]:
-    """All heads, unless fewer together have more held-out labels right by more than chance would do."""
-    parties = [list(party) for size in range(1, len(heard)) for party in combinations(heard, size)]
-    hits = [given.hits(mean_opinion([each.held_out for each in party])) for party in (heard, *parties)]
-    best = int(np.argmax([each.sum() for each in hits]))
-    gain = hits[best] - hits[0]
-    return parties[best - 1] if gain.sum() > QUORUM * np.linalg.norm(gain) else heard
+    """All heads, unless fewer together have more held-out labels right by more than chance would do; then the best."""
+    everyone = given.hits(mean_opinion([each.held_out for each in heard]))
+    best, most = heard, float(everyone.sum())
+    for size in range(len(heard) - 1, 0, -1):
+        for party in map(list, combinations(heard, size)):
+            hits = given.hits(mean_opinion([each.held_out for each in party]))
+            gain = hits - everyone
+            if hits.sum() > most and gain.sum() > QUORUM * np.linalg.norm(gain):
+                best, most = party, float(hits.sum())
+    return best
 
 
 class Replaced(NamedTuple):
