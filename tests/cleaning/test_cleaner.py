@@ -15,7 +15,6 @@ from sklearn.svm import LinearSVC
 
 from cleaning.planted import Planted, blobs, planted
 from unmuddle import HybridCleaner, RobustPCA
-from unmuddle.cleaning import judging
 from unmuddle.cleaning.engines import MOST_COLUMNS
 from unmuddle.cleaning.judging import Replaced, Trial
 from unmuddle.errors import DistrustedCellsWarning, InvalidDataError, InvalidParameterError, UncheckedCellsWarning
@@ -296,8 +295,7 @@ def test_more_columns_than_the_model_takes_are_not_looked_at_and_that_is_said():
         cleaner(recovery=["auto"]).fit(rows, np.arange(24) % 2)
     assert model.recovery_ == "none"
     assert "wrong cells" not in set(model.noise_report_["quantity"])
-    plain = cleaner().fit(X, Y)
-    assert (plain.recovery_, plain.judges_) == ("gaussian", ["linear", "kernel", "forest"])
+    assert cleaner().fit(X, Y).recovery_ == "gaussian"
 
 
 def bag_of_words(n_rows=300, n_words=60, seed=0):
@@ -403,17 +401,6 @@ def test_a_list_of_engines_survives_cloning_and_pickling_and_names_each_apart():
     assert np.array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), model.predict_proba(X))
 
 
-@pytest.mark.parametrize("kept", [slice(0, 1), slice(1, 2), slice(2, 3), slice(0, 2)])
-def test_judges_that_are_not_heard_are_missed_by_nobody(monkeypatch, kept):
-    """Each head alone looks at the rows it was fitted on: its predictions of training rows are near their labels."""
-    monkeypatch.setattr(judging, "_worth_hearing", lambda heard, given: heard[kept])
-    model = cleaner().fit(1e3 * X, Y)  # a head that saw rows of another scale would know nothing
-    assert model.judges_ == ["linear", "kernel", "forest"][kept]
-    assert model.score(1e3 * X, Y) > 0.9
-    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), model.predict_proba(X))
-    assert model.clean(1e3 * X, Y).X.shape == X.shape
-
-
 @pytest.mark.filterwarnings("ignore::unmuddle.errors.UnmuddleWarning")
 def test_engines_that_use_labels_cope_when_a_fold_has_one_class():
     y = np.array([0] * 11 + [1])
@@ -502,7 +489,6 @@ def test_given_probabilities_judge_the_labels():
     y[:6] = (Y[:6] + 1) % 3
     noise = np.random.default_rng(0).normal(size=X.shape)  # features say nothing, probabilities all
     model = cleaner(recovery="none").fit(noise, y, pred_probs=pd.DataFrame(sure))
-    assert model.judges_ == ["pred_probs"]
     assert model.label_issues_["flag"].to_numpy().nonzero()[0].tolist() == list(range(6))
     assert (model.label_issues_["suggested"].to_numpy() == Y).all()
 

@@ -66,10 +66,9 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
     """Find wrong labels and wrong cells, say what they should be, and learn a classifier that holds on clean data.
 
     Features are recovered first. Three models are then fitted to the noisy labels; each judges rows
-    that it did not see, and one that only spoils the mean of the others is not heard. What they say is sharpened and
-    weighed against the given labels, which gives every row a chance that its label is wrong. Last, the estimator is
-    fitted to the recovered rows with the labels that the evidence supports. All choices are made on noisy data; nothing
-    has to be set.
+    that it did not see. What they say is sharpened and weighed against the given labels, which gives every row a chance
+    that its label is wrong. Last, the estimator is fitted to the recovered rows with the labels that the evidence
+    supports. All choices are made on noisy data; nothing has to be set.
 
     Parameters
     ----------
@@ -121,9 +120,6 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         The training rows as models saw them; categories are columns of 0 and 1.
     view_ : {"raw", "imputed", "denoised"}
         Which rows the models looked at.
-    judges_ : list of str
-        Models that judged the labels: "linear", "kernel" and "forest", without those that spoil the mean; "pred_probs"
-        if these were given.
     tuning_ : DataFrame
         What was tried, and its accuracy on held-out noisy labels.
     estimator_ : classifier or None
@@ -284,7 +280,6 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         self._evidence = weigh_labels(P, given, overlap=bool(self.overlap))
         verdict = self._judge(P, labels)
         self.view_ = self._panel.view
-        self.judges_ = self._panel.names if own is None else ["pred_probs"]
         self.estimator_ = learn(self.estimator, recovered.views[self.view_], verdict.posterior, given)
         rows = self._see(table, matrix, recovered)
         self._publish(rows, labels, verdict, given, P)

@@ -109,14 +109,10 @@ class Given:
         codes = self.codes[rows]
         return replace(self, codes=codes, weights=self.weights[rows], folds=make_folds(codes, self.seed))
 
-    def hits(self, scores: Array) -> Array:
-        """Weights of the labels that have the highest score, 0 for the others."""
-        hits: Array = self.counted * (scores.argmax(axis=1) == self.codes)
-        return hits
-
     def accuracy(self, scores: Array) -> float:
         """Share of labels, by weight, that have the highest score."""
-        return float(self.hits(scores).sum() / self.counted.sum())
+        weights = self.counted
+        return float(weights @ (scores.argmax(axis=1) == self.codes) / weights.sum())
 
 
 def make_folds(codes: Rows, seed: int) -> Folds:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -12,10 +11,8 @@ from scipy.stats import norm
 
 from unmuddle.cleaning.engines import VIEWS, Recovered
 from unmuddle.cleaning.heads import (
-    Forest,
     Given,
     Head,
-    Heard,
     Rows,
     hear_forest,
     hear_kernel,
@@ -39,10 +36,6 @@ WORTH = 0.5
 
 PREFERRED = 2.0
 """Standard errors by which a later engine must be better to be preferred."""
-
-QUORUM = 2.0
-"""Standard errors by which fewer heads must be better than all to be heard alone; that there are six ways to be fewer
-is not counted."""
 
 SURE = 4.0
 """Standard errors by which rows as given must be better than with cells replaced for these to be right after all."""
@@ -77,15 +70,12 @@ class Panel:
     heads: tuple[Head, ...]
     trials: tuple[Trial, ...]
 
-    @property
-    def names(self) -> list[str]:
-        """Of the models that are heard."""
-        return [type(head).__name__.lower() for head in self.heads]
-
     def predict(self, recovered: Recovered) -> Array:
-        """Mean of what the heads say of new rows; a forest looks at rows that are not scaled."""
-        scaled, plain = self.scaling.apply(recovered.views[self.view]), recovered.views[self.forest_view]
-        return mean_opinion([head.predict(plain if isinstance(head, Forest) else scaled) for head in self.heads])
+        """Mean of what the heads say of new rows."""
+        scaled = self.scaling.apply(recovered.views[self.view])
+        *smooth, forest = self.heads
+        said = [head.predict(scaled) for head in smooth] + [forest.predict(recovered.views[self.forest_view])]
+        return mean_opinion(said)
 
 
 class Verdict(NamedTuple):
@@ -147,7 +137,7 @@ def try_views(recovered: Recovered, given: Given, scale: Scale, tell: Tell = lam
 def convene(
     tried: Tried, recovered: Recovered, given: Given, tell: Tell = lambda stage, done: None
 ) -> tuple[Panel, Array]:
-    """Fit the heads on the chosen view, keep those worth hearing, and return what they say of rows they did not see."""
+    """Fit the heads on the chosen view, and return what they say of rows they did not see."""
     tell("cross-fit", 0.0)
     best = tried.best
     forest_view = "raw" if best.view == "raw" else "imputed"
@@ -157,22 +147,8 @@ def convene(
         hear_kernel(X, given, _choice(best)),
         hear_forest(recovered.views[forest_view], given, lambda done: tell("cross-fit", done)),
     ]
-    heard = _worth_hearing(heard, given)
     panel = Panel(best.view, forest_view, tried.scalings[best.view], tuple(each.head for each in heard), tried.trials)
     return panel, mean_opinion([each.held_out for each in heard])
-
-
-def _worth_hearing(heard: list[Heard], given: Given) -> list[Heard]:
-    """All heads, unless fewer together have more held-out labels right by more than chance would do; then the best."""
-    everyone = given.hits(mean_opinion([each.held_out for each in heard]))
-    best, most = heard, float(everyone.sum())
-    for size in range(len(heard) - 1, 0, -1):
-        for party in map(list, combinations(heard, size)):
-            hits = given.hits(mean_opinion([each.held_out for each in party]))
-            gain = hits - everyone
-            if hits.sum() > most and gain.sum() > QUORUM * np.linalg.norm(gain):
-                best, most = party, float(hits.sum())
-    return best
 
 
 class Replaced(NamedTuple):

@@ -432,7 +432,6 @@ def _facts(cleaner: HybridCleaner, cleaned: Cleaned, seconds: float | None) -> l
     return [
         ("changes in the cleaned file", ", ".join(f"{kind}: {n:,}" for kind, n in changes.items()) or "none"),
         ("features recovered by", f"{shown(cleaner.recovery_)}; models look at {cleaner.view_} rows"),
-        ("models that judged labels", ", ".join(cleaner.judges_)),
         ("estimator", shown(cleaner.estimator) if cleaner.estimator is not None else "mean of the built-in models"),
         ("false alarms allowed", percent(float(cleaner.fdr))),
         ("seed", shown(cleaner.random_state) if cleaner.random_state is not None else "none: a new run may differ"),
