@@ -106,10 +106,9 @@ class Tried(NamedTuple):
     n_rows: int
 
     def beats(self, other: Tried) -> bool:
-        """Whether more labels are right by more than chance would do; the error is that of the mean share."""
-        mean = (self.best.accuracy + other.best.accuracy) / 2
-        error = np.sqrt(mean * (1.0 - mean) / self.n_rows)
-        return bool(self.best.accuracy - other.best.accuracy > PREFERRED * error)
+        """Whether more labels are right by more than chance would do."""
+        mine, theirs = self.best.accuracy, other.best.accuracy
+        return mine - theirs > PREFERRED * _error_of_mean(mine, theirs, self.n_rows)
 
 
 def try_views(recovered: Recovered, given: Given, scale: Scale, tell: Tell = lambda stage, done: None) -> Tried:
@@ -165,12 +164,8 @@ class Replaced(NamedTuple):
         return cls(shares.get("raw", replaced), replaced)
 
     def speaks_for_cells(self, n_rows: int) -> bool:
-        """Whether labels are so much easier to tell from rows as given that cells which look wrong must be right.
-
-        The error is that of the mean share: one of all labels right alone would have none.
-        """
-        mean = (self.given + self.replaced) / 2
-        return bool(self.given - self.replaced > SURE * np.sqrt(mean * (1.0 - mean) / n_rows))
+        """Whether labels are so much easier to tell from rows as given that cells which look wrong must be right."""
+        return self.given - self.replaced > SURE * _error_of_mean(self.given, self.replaced, n_rows)
 
 
 def informed(P: Array, given: Given) -> Array:
@@ -223,6 +218,12 @@ def _try(name: str, X: Array, sample: Given) -> Trial:
     strength, linear = tune_linear(X, sample)
     choice, kernel = tune_kernel(X, sample)
     return Trial(name, strength, *choice, linear, kernel)
+
+
+def _error_of_mean(share: float, other: float, n_rows: int) -> float:
+    """Standard error of the mean of two shares: one of all labels right alone would have none."""
+    mean = (share + other) / 2
+    return float(np.sqrt(mean * (1.0 - mean) / n_rows))
 
 
 def _choice(trial: Trial) -> Choice:
