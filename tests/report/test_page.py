@@ -159,6 +159,12 @@ def test_a_page_about_clean_data_says_so(plain):
     assert report.found == f"0 of 80 labels and 0 of {report.n_cells} cells look wrong."
 
 
+def test_a_page_about_cells_that_tell_the_classes_apart_says_so(plain):
+    report = replace(report_of(plain), cells=(), columns=(), wrong_cells=0)
+    assert report.found.endswith("cells that look wrong tell the classes apart and are left alone.")
+    assert "No cell is called wrong" in "".join(parse(render(report)).text)
+
+
 def test_checksums_differ_for_different_cells_and_a_given_one_is_shown(plain):
     changed = plain.X.copy()
     changed.iloc[0, 0] += 1.0

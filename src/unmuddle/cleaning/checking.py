@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from unmuddle.cleaning.engines import listed
 from unmuddle.cleaning.labels import Labels
 from unmuddle.cleaning.tables import Table
 from unmuddle.core.evidence import on_simplex
@@ -17,8 +18,8 @@ RECOVERIES = ("auto", "gaussian", "rpca", "flr", "none")
 
 def check_recovery(recovery: Any) -> None:
     """A name, a transformer, or a list of these."""
-    several = isinstance(recovery, (list, tuple))
-    if not (all(map(_recovers, recovery)) and len(recovery) if several else _recovers(recovery)):
+    entries = listed(recovery)
+    if not (entries and all(map(_recovers, entries))):
         raise InvalidParameterError(
             f"recovery must be one of {', '.join(map(repr, RECOVERIES))}, a transformer, or a list of these; got "
             f"{recovery!r}. Give a name, or an instance such as RobustPCA()."

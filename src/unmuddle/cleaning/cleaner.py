@@ -21,7 +21,7 @@ from unmuddle.cleaning.audit import Cleaned
 from unmuddle.cleaning.changing import audit_of, change_cells, change_labels
 from unmuddle.cleaning.checking import check_lengths, check_probabilities, check_recovery
 from unmuddle.cleaning.encoding import Encoding
-from unmuddle.cleaning.engines import MOST_COLUMNS, Recovered, make_engines
+from unmuddle.cleaning.engines import MOST_COLUMNS, Fitted, Recovered, listed, make_engines
 from unmuddle.cleaning.heads import SAMPLE, Given
 from unmuddle.cleaning.judging import (
     Replaced,
@@ -289,7 +289,7 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         """Of several the first, unless another lets models tell noisy labels better by more than chance would do."""
         self._learned = ~np.isnan(issues.per_cell(matrix, self._encoding)).all(axis=0)
         engines = make_engines(self.recovery, self.scale is None, matrix.shape[1])
-        found = []
+        found: list[tuple[Fitted, Recovered]] = []
         for place, engine in enumerate(engines):
             self._progress("recover", place / len(engines))
             found.append(engine.fit(matrix, given.codes, given.folds))
@@ -307,8 +307,7 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         return recovered, tried[best]
 
     def _warn_of_unchecked(self, n_columns: int) -> None:
-        asked = self.recovery if isinstance(self.recovery, (list, tuple)) else [self.recovery]
-        if self.recovery_ == "none" and "none" not in asked:
+        if self.recovery_ == "none" and "none" not in listed(self.recovery):
             warnings.warn(
                 f"wrong cells were not looked for: X has {n_columns} columns, and recovery='auto' looks at "
                 f"{MOST_COLUMNS} at most. Give recovery='gaussian' to look at all the same, 'none' for silence.",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,12 +73,6 @@ class Engine(ABC):
     @abstractmethod
     def fit(self, X: Array, codes: Rows, folds: Folds) -> tuple[Fitted, Recovered]:
         """Learn from rows (NaN where a cell is missing), and recover them."""
-
-    def called(self, name: str) -> Engine:
-        """The same under another name."""
-        other = copy(self)
-        object.__setattr__(other, "name", name)  # engines are frozen
-        return other
 
 
 @dataclass(frozen=True)
@@ -221,18 +214,25 @@ class Nothing(Engine):
         return fitted, fitted.recover(X)
 
 
-def make_engines(recovery: Any, common_units: bool, n_columns: int) -> list[Engine]:
+AnyEngine = Gaussian | Transformer | Nothing
+
+
+def make_engines(recovery: Any, common_units: bool, n_columns: int) -> list[AnyEngine]:
     """The engines to choose from, each with a name of its own: one for each entry of a list, else one."""
-    entries = recovery if isinstance(recovery, (list, tuple)) else [recovery]
-    engines: list[Engine] = []
-    for entry in entries:
+    engines: list[AnyEngine] = []
+    for entry in listed(recovery):
         engine = make_engine(entry, common_units, n_columns)
         known = sum(other.name.split(" ")[0] == engine.name for other in engines)
-        engines.append(engine.called(f"{engine.name} {known + 1}") if known else engine)
+        engines.append(replace(engine, name=f"{engine.name} {known + 1}") if known else engine)
     return engines
 
 
-def make_engine(recovery: Any, common_units: bool, n_columns: int) -> Engine:
+def listed(recovery: Any) -> list[Any]:
+    """The entries of a list, or the one that was given alone."""
+    return list(recovery) if isinstance(recovery, (list, tuple)) else [recovery]
+
+
+def make_engine(recovery: Any, common_units: bool, n_columns: int) -> AnyEngine:
     """The engine of that name, or round the transformer that is given."""
     if not isinstance(recovery, str):
         return Transformer(recovery, type(recovery).__name__, uses_labels=hasattr(recovery, "predict"))

@@ -253,6 +253,8 @@ class Report:
         labels = f"{self.wrong_labels:,} of {counted(self.n_labels, 'label')}"
         if not self.looked_at_cells:
             return f"{labels} look wrong; cells were not examined."
+        if not self.columns:
+            return f"{labels} look wrong; cells that look wrong tell the classes apart and are left alone."
         return f"{labels} and {self.wrong_cells:,} of {counted(self.n_cells, 'cell')} look wrong."
 
     @property
