@@ -561,3 +561,13 @@ def test_new_rows_and_labels_must_be_of_the_kind_learned():
         model.clean(X[:1], ["dog"])
     with pytest.raises(InvalidDataError, match="inconsistent numbers of samples: 2 in X and 1 in y"):
         model.clean(X[:2], ["ant"])
+
+
+def test_clouds_judge_where_rows_lie_in_clouds_and_not_where_they_do_not():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(2, size=300)
+    round_ones = 3.0 * codes[:, None] + rng.normal(size=(300, 2))
+    rings = rng.normal(size=(300, 2))
+    rings *= (1.0 + 2.0 * codes[:, None]) / np.linalg.norm(rings, axis=1, keepdims=True)
+    judges = [HybridCleaner(random_state=0).fit(X, codes).judges_ for X in (round_ones, rings)]
+    assert judges == [("linear", "kernel", "clouds", "forest"), ("linear", "kernel", "forest")]

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.metrics import log_loss
 
 from cleaning.planted import blobs
 from unmuddle.cleaning import heads
@@ -13,6 +14,7 @@ from unmuddle.cleaning.heads import (
     FOLDS,
     LEAVES,
     Given,
+    hear_clouds,
     hear_forest,
     hear_kernel,
     hear_linear,
@@ -22,6 +24,7 @@ from unmuddle.cleaning.heads import (
     tune_linear,
 )
 from unmuddle.core.kernel import Choice
+from unmuddle.core.mixture import Axes
 
 X, Y = blobs(60, apart=1.0)
 GIVEN = Given.of(Y, np.ones(60), 3, seed=0)
@@ -45,6 +48,32 @@ def test_a_changed_label_changes_what_is_said_of_other_rows_only(hear, setting, 
         after = hear(X, relabelled(row), setting).held_out
         assert np.abs(after[row] - before[row]).max() < tolerance
         assert np.abs(np.delete(after - before, row, axis=0)).max() > 10 * tolerance
+
+
+def test_a_changed_label_changes_what_clouds_say_of_other_folds_only():
+    axes = Axes.of(X)
+    rows = axes.rotate(X)
+    before = heads._clouds_held_out(rows, axes.variances, GIVEN, 0.1)
+    for row in (0, 17, 40):
+        after = heads._clouds_held_out(rows, axes.variances, relabelled(row), 0.1)
+        fold = next(test for _, test in GIVEN.folds if row in test)
+        assert np.array_equal(after[fold], before[fold])
+        assert np.abs(np.delete(after - before, fold, axis=0)).max() > 1e-3
+
+
+def test_clouds_are_as_sure_of_noisy_labels_as_these_let_them_be():
+    rng = np.random.default_rng(0)
+    rows, codes = blobs(400, apart=4.0)
+    wrong = rng.random(400) < 0.3
+    noisy = np.where(wrong, (codes + rng.integers(1, 3, 400)) % 3, codes)
+    heard = hear_clouds(rows, Given.of(noisy, np.ones(400), 3, seed=0))
+    assert np.mean(heard.held_out.argmax(axis=1) == codes) > 0.98
+    losses = [
+        log_loss(noisy, np.exp(power * np.log(heard.held_out)) / np.sum(heard.held_out**power, axis=1, keepdims=True))
+        for power in (0.8, 1.0, 1.25)
+    ]
+    assert np.argmin(losses) == 1
+    assert np.mean(heard.head.predict(rows).argmax(axis=1) == codes) > 0.98
 
 
 def test_kernel_predictions_for_rows_left_out_are_those_of_a_fit_without_them():

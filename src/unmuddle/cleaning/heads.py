@@ -12,12 +12,15 @@ from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from unmuddle.core.kernel import Choice, Ridge, fit_ridge, ridge_path
 from unmuddle.core.logistic import fit_logistic, predict_logistic
+from unmuddle.core.mixture import Axes, fit_clouds
 from unmuddle.core.prox import Array
+from unmuddle.core.temperature import fit_temperature
 from unmuddle.estimators.validation import NO_LABEL
 
 Rows = NDArray[np.intp]
@@ -32,11 +35,17 @@ TRIED_CHANGE = 1e-5
 LEAVES, TREES, TRIED_TREES = (16, 5, 2), 100, 20
 """Least rows in a leaf, from smooth to rough; trees in the forest, and in one that is only tried."""
 
+SEEN = 0.5
+"""Share of the rows that a tree is grown on, of few rows all: with noisy labels more than half of many does not pay."""
+
 FEW, FEW_TREES, FEW_STRENGTHS = 100, 20, STRENGTHS[::2]
 """Tables of fewer rows have that many trees and those values of C: they can tell no more apart."""
 
 BATCH = 20
 """Trees that are grown between two reports; it divides all numbers of trees above."""
+
+SHRINKS = (0.5, 0.2, 0.05, 0.01)
+"""How much the covariance of clouds is shrunk, from smooth to rough."""
 
 FOLDS = 5
 LANDMARKS, TRIED_LANDMARKS = 500, 250
@@ -133,7 +142,7 @@ def sample_rows(codes: Rows, seed: int) -> Rows:
 
 @dataclass(frozen=True)
 class Linear:
-    """Logistic regression."""
+    """Logistic regression, or clouds of one shape, which are told apart by the same formula."""
 
     coefficients: Array
 
@@ -225,6 +234,36 @@ def hear_kernel(X: Array, given: Given, choice: Choice) -> Heard:
     return Heard(Kernel(ridge), left_out)
 
 
+def hear_clouds(X: Array, given: Given) -> Heard:
+    """Normal clouds round the classes, the labels of a fold hidden from those that judge it.
+
+    Scores are made as sure as the noisy labels let them be, so that they can be averaged with those of other models.
+    """
+    axes = Axes.of(X)
+    rows, sampled = axes.rotate(X), sample_rows(given.codes, given.seed)
+    shrink = _tune_clouds(rows[sampled], axes.variances, given.take(sampled))
+    held_out, known = _clouds_held_out(rows, axes.variances, given, shrink), given.known
+    size = float(held_out[known].std()) or 1.0
+    temperature = size * fit_temperature(held_out[known] / size, given.codes[known], given.weights[known])
+    clouds = axes.undo(fit_clouds(rows, axes.variances, given.targets * given.weights[:, None], shrink))
+    return Heard(Linear(clouds / temperature), softmax(held_out / temperature, axis=1))
+
+
+def _tune_clouds(rows: Array, variances: Array, given: Given) -> float:
+    """The shrinkage with the most held-out labels right."""
+    return max(SHRINKS, key=lambda shrink: given.accuracy(_clouds_held_out(rows, variances, given, shrink)))
+
+
+def _clouds_held_out(rows: Array, variances: Array, given: Given, shrink: float) -> Array:
+    """Scores of every row by clouds that were not told the labels of its fold; rows without a label are in all."""
+    scores = np.zeros((len(rows), given.n_classes))
+    for _, test in given.folds:
+        targets = given.targets * given.weights[:, None]
+        targets[test] = 0.0
+        scores[test] = fit_clouds(rows, variances, targets, shrink).scores(rows[test])
+    return scores
+
+
 def hear_forest(X: Array, given: Given, tell: Callable[[float], None] = lambda done: None) -> Heard:
     """Trees judge the rows that they were not grown on; the size of leaves by these votes.
 
@@ -255,7 +294,8 @@ def _grow(
 ) -> Forest:
     """A batch at a time, which gives the same trees as all at once."""
     trees = min(most, given.n_trees)
-    forest = RandomForestClassifier(min_samples_leaf=leaf, random_state=given.seed, warm_start=True)
+    seen = None if given.few else round(SEEN * len(X))
+    forest = RandomForestClassifier(min_samples_leaf=leaf, max_samples=seen, random_state=given.seed, warm_start=True)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Some inputs do not have OOB scores", UserWarning)  # see _out_of_bag
         for grown in range(BATCH, trees + 1, BATCH):

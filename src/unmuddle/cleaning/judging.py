@@ -13,7 +13,9 @@ from unmuddle.cleaning.engines import VIEWS, Recovered
 from unmuddle.cleaning.heads import (
     Given,
     Head,
+    Heard,
     Rows,
+    hear_clouds,
     hear_forest,
     hear_kernel,
     hear_linear,
@@ -36,6 +38,10 @@ WORTH = 0.5
 
 PREFERRED = 2.0
 """Standard errors by which a later engine must be better to be preferred."""
+
+NEAR, VOICES = 1.0, 3.0
+"""Standard errors by which clouds may tell fewer noisy labels than the mean of the others and still be heard; what they
+count then: as much as the three others, for these look at labels alone, and make the same errors where labels do."""
 
 SURE = 4.0
 """Standard errors by which rows as given must be better than with cells replaced for these to be right after all."""
@@ -62,12 +68,14 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True)
 class Panel:
-    """The heads, and the view that each looks at."""
+    """The heads with their names and what each counts; the forest, the last, has a view of its own."""
 
     view: str
     forest_view: str
     scaling: Scaling
+    names: tuple[str, ...]
     heads: tuple[Head, ...]
+    voices: tuple[float, ...]
     trials: tuple[Trial, ...]
 
     def predict(self, recovered: Recovered) -> Array:
@@ -75,7 +83,7 @@ class Panel:
         scaled = self.scaling.apply(recovered.views[self.view])
         *smooth, forest = self.heads
         said = [head.predict(scaled) for head in smooth] + [forest.predict(recovered.views[self.forest_view])]
-        return mean_opinion(said)
+        return mean_opinion(said, self.voices)
 
 
 class Verdict(NamedTuple):
@@ -141,13 +149,30 @@ def convene(
     best = tried.best
     forest_view = "raw" if best.view == "raw" else "imputed"
     X = tried.scaled[best.view]
-    heard = [
-        hear_linear(X, given, best.strength),
-        hear_kernel(X, given, _choice(best)),
-        hear_forest(recovered.views[forest_view], given, lambda done: tell("cross-fit", done)),
-    ]
-    panel = Panel(best.view, forest_view, tried.scalings[best.view], tuple(each.head for each in heard), tried.trials)
-    return panel, mean_opinion([each.held_out for each in heard])
+    heard = {
+        "linear": hear_linear(X, given, best.strength),
+        "kernel": hear_kernel(X, given, _choice(best)),
+        "clouds": hear_clouds(X, given),
+        "forest": hear_forest(recovered.views[forest_view], given, lambda done: tell("cross-fit", done)),
+    }
+    if not _holds(heard["clouds"], [each for name, each in heard.items() if name != "clouds"], given):
+        del heard["clouds"]
+    voices = tuple(VOICES if name == "clouds" else 1.0 for name in heard)
+    heads = tuple(each.head for each in heard.values())
+    panel = Panel(best.view, forest_view, tried.scalings[best.view], tuple(heard), heads, voices, tried.trials)
+    return panel, mean_opinion([each.held_out for each in heard.values()], voices)
+
+
+def _holds(clouds: Heard, others: list[Heard], given: Given) -> bool:
+    """Whether clouds tell the noisy labels about as well as the others do together: rows may lie in other shapes.
+
+    Of few rows nobody can say.
+    """
+    if given.few:
+        return False
+    theirs = given.accuracy(mean_opinion([each.held_out for each in others]))
+    mine = given.accuracy(clouds.held_out)
+    return theirs - mine <= NEAR * _error_of_mean(mine, theirs, int(given.known.sum()))
 
 
 class Replaced(NamedTuple):
@@ -208,9 +233,9 @@ def rate_of_noise(P: Array, codes: Rows, evidence: Evidence) -> Rate:
     return Rate(mean, max(0.0, mean - reach), min(1.0, mean + reach))
 
 
-def mean_opinion(scores: list[Array]) -> Array:
-    """Scores as probabilities, averaged."""
-    mean: Array = np.mean([on_simplex(each) for each in scores], axis=0)
+def mean_opinion(scores: list[Array], voices: Sequence[float] | None = None) -> Array:
+    """Scores as probabilities, averaged; each counts as much as its voices say."""
+    mean: Array = np.average([on_simplex(each) for each in scores], axis=0, weights=voices)
     return mean
 
 
