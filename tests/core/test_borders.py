@@ -93,7 +93,8 @@ def test_errors_that_gather_where_classes_meet_are_told_from_overlap_if_there_ar
     noisy = draw_errors(P, truth, -1.2)
     evidence = weigh(P, noisy, 0.3)
     assert evidence.near_borders > 0.9
-    assert evidence.weights @ evidence.noise_rates(P, noisy)[0] == pytest.approx(np.mean(truth != noisy), abs=0.03)
+    assert evidence.cautious @ evidence.noise_rates(P, noisy)[0] == pytest.approx(np.mean(truth != noisy), abs=0.03)
+    assert evidence.weights[-len(SHARP) :].tolist() == [0.0] * len(SHARP)  # overlap may be the cause after all
     assert np.allclose(evidence.transition.sum(axis=1), 1.0)
     assert evidence.powers[-len(SHARP) :] == pytest.approx(SHARP)
 
@@ -102,7 +103,8 @@ def test_overlap_without_errors_is_not_called_errors():
     P = predictions(6_000)
     truth = (np.random.default_rng(5).random(6_000)[:, None] > np.cumsum(P, axis=1)[:, :-1]).sum(axis=1)
     evidence = weigh(P, truth, float(np.mean(P.argmax(axis=1) != truth)))
-    assert evidence.near_borders < 0.01
+    assert evidence.weights @ evidence.noise_rates(P, truth)[0] < 0.01
+    assert evidence.near_borders < 0.5
 
 
 def test_rows_without_a_label_keep_their_prediction_in_every_explanation():

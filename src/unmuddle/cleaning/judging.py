@@ -46,8 +46,8 @@ count then: as much as the three others, for these look at labels alone, and mak
 SURE = 4.0
 """Standard errors by which rows as given must be better than with cells replaced for these to be right after all."""
 
-LEVEL, CAUTION = 0.9, 0.1
-"""Of the interval of the noise rate; what a label counts there, for predictions of several rows share their errors."""
+LEVEL = 0.9
+"""Of the interval of the noise rate."""
 
 
 class Trial(NamedTuple):
@@ -226,8 +226,7 @@ def rate_of_noise(P: Array, codes: Rows, evidence: Evidence) -> Rate:
     """Share of wrong labels; the interval counts both the spread over powers and that of the labels."""
     means, variances = evidence.noise_rates(P, codes)
     mean, n = float(evidence.weights @ means), int((codes >= 0).sum())
-    cautious = evidence.weights**CAUTION
-    cautious /= cautious.sum()
+    cautious = evidence.cautious
     variance = cautious @ (means - mean) ** 2 + cautious @ variances + mean * (1 - mean) / n
     reach = float(norm.ppf(0.5 + LEVEL / 2) * np.sqrt(variance))
     return Rate(mean, max(0.0, mean - reach), min(1.0, mean + reach))

@@ -4,8 +4,9 @@ Predictions P of models fitted to noisy labels are less sure than the truth woul
 taken as P^t, normalised, and a given label g has the chance sum_y P^t(y | x) T[y, g]. For each power t on a grid, T is
 found by EM; the likelihood of the given labels then weighs the powers. Errors may be spread evenly over the other
 classes, or go where they go: that fits better anyway, most of all where classes overlap, so it is believed only if it
-fits much better. Or labels are wrong more often where classes meet (see `borders`), if predictions, once sharpened,
-leave nothing else to explain errors there.
+fits much better. Or labels are wrong more often where classes meet (see `borders`). Classes that overlap give just such
+labels, and how well either fits does not tell them apart: so that is believed only of classes that do not overlap, and
+else only widens the interval of the noise rate.
 
 Wrong labels and overlapping classes explain the same labels equally well where all rows are equally uncertain. What
 tells them apart is whether rows that are easy to predict are mislabelled as often as others. Where even that says
@@ -36,8 +37,11 @@ COST = 0.25
 """What a free way of errors costs, in units of Schwarz's criterion; less than 1, for the ways are shrunk already."""
 
 BORDER_COST, SHARP = 10.0, POWERS[5:]
-"""Log odds against errors that are more frequent where classes meet, so that overlap is seldom called noise while the
-interval of the noise rate still admits it; powers that go with them."""
+"""Log odds against errors that are more frequent where classes meet, in the interval of the noise rate; powers that go
+with them."""
+
+CAUTION = 0.1
+"""What a label counts in that interval, for predictions of several rows share their errors."""
 
 STEPS = 25
 """Steps of EM for each power."""
@@ -96,10 +100,11 @@ class Evidence:
     """What the given labels say: explanations, each a power and a transition matrix, and their weights.
 
     The last ones, as many as there are ``levels``, have errors where classes meet; their matrix is that of all rows
-    together.
+    together. ``cautious`` weights are for intervals, and admit what is not believed.
     """
 
     weights: Array
+    cautious: Array
     powers: Array
     transitions: Array
     levels: Array = field(default_factory=lambda: np.zeros(0))
@@ -118,8 +123,8 @@ class Evidence:
 
     @property
     def near_borders(self) -> float:
-        """Weight of the explanations that have errors where classes meet."""
-        return float(self.weights[len(self.weights) - len(self.levels) :].sum())
+        """Cautious weight of the explanations that have errors where classes meet."""
+        return float(self.cautious[len(self.cautious) - len(self.levels) :].sum())
 
     def sharpen(self, P: Array) -> Array:
         """Predictions as estimates of the clean posterior."""
@@ -180,18 +185,21 @@ def weigh(
     sharpened = [_power(logs, power) for power in of_classes]
     kinds = (True, False) if n_classes > 2 else (True,)
     found = [_fit_transition(each, labels, error, counts, evenly) for evenly in kinds for each in sharpened]
+    powers = np.tile(of_classes, len(kinds))
     if n_classes < 2 or not counts.sum() > 0:
-        return Evidence(_shares(found), np.tile(of_classes, len(kinds)), np.array([each.matrix for each in found]))
+        return Evidence(_shares(found), _shares(found, CAUTION), powers, np.array([each.matrix for each in found]))
     doubt = Doubt.learn(logs, counts)
     cost = BORDER_COST if overlap else 0.0
     levels, near_borders = _fit_borders(Rows(logs, labels, doubt.of(logs)), counts, error, cost)
-    found += near_borders
-    powers = np.concatenate([np.tile(of_classes, len(kinds)), SHARP])
-    return Evidence(_shares(found), powers, np.array([each.matrix for each in found]), levels, doubt)
+    every = found + near_borders
+    believed = np.pad(_shares(found), (0, len(near_borders))) if overlap else _shares(every)
+    matrices = np.array([each.matrix for each in every])
+    return Evidence(believed, _shares(every, CAUTION), np.concatenate([powers, SHARP]), matrices, levels, doubt)
 
 
-def _shares(found: list[Transition]) -> Array:
-    scores = np.array([each.log_posterior for each in found])
+def _shares(found: list[Transition], counting: float = 1.0) -> Array:
+    """Weights of explanations when each label counts so much."""
+    scores = counting * np.array([each.log_posterior for each in found])
     shares: Array = np.exp(scores - logsumexp(scores))
     return shares
 
