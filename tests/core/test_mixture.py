@@ -121,3 +121,25 @@ def test_columns_without_variance_and_classes_without_rows_do_no_harm():
     scores = fit_clouds(rows, axes.variances, np.eye(5)[codes], 0.05).scores(rows)
     assert np.isfinite(scores).all()
     assert set(scores.argmax(axis=1)) <= {0, 1, 2}
+
+
+def test_a_wide_table_has_as_many_axes_as_its_rows_span():
+    rng = np.random.default_rng(7)
+    codes = np.arange(40) % 2
+    X = rng.normal(size=(40, 20_000)) + 0.2 * codes[:, None]
+    axes = Axes.of(X)
+    rows = axes.rotate(X)
+    assert rows.shape == (40, 39)
+    centred = X - X.mean(axis=0)
+    assert np.allclose(rows @ rows.T, centred @ centred.T)
+    assert np.allclose(np.mean(rows**2, axis=0), axes.variances)
+    found = fit_clouds(rows, axes.variances, np.eye(2)[codes], 0.5)
+    W = axes.undo(found)
+    assert np.allclose(X @ W[:-1] + W[-1], found.scores(rows), atol=1e-6)
+
+
+def test_rows_that_are_all_alike_leave_the_classes_as_frequent_as_their_labels():
+    X, targets = np.ones((9, 12)), np.eye(2)[[0] * 6 + [1] * 3]
+    axes = Axes.of(X)
+    scores = fit_clouds(axes.rotate(X), axes.variances, targets, 0.5).scores(axes.rotate(X))
+    assert (scores.argmax(axis=1) == 0).all()

@@ -5,8 +5,9 @@ y but for a share e of errors, spread evenly over the others. EM finds the cloud
 as its place and its label say. So rows tell where the clouds are as much as labels do, and errors of labels count for
 less.
 
-Rows are rotated once to the axes of their total covariance. There S, the total less what lies between classes, shrunk
-towards a multiple of the identity, is a diagonal matrix less one of rank K, so a step costs two products with the rows.
+Rows are rotated once to the axes of their total covariance, as many as the smaller side of the table has. There S, the
+total less what lies between classes, shrunk towards a multiple of the identity, is a diagonal matrix less one of rank
+K, so a step costs two products with the rows.
 """
 
 from __future__ import annotations
@@ -44,11 +45,18 @@ class Axes:
 
     @classmethod
     def of(cls, X: Array) -> Self:
-        """The principal axes."""
-        middle = X.mean(axis=0)
+        """The principal axes; of more columns than rows those that the rows span."""
+        middle, n = X.mean(axis=0), len(X)
         centred = X - middle
-        variances, directions = linalg.eigh(centred.T @ centred / len(X), check_finite=False)
-        return cls(middle, directions, np.maximum(variances, TINY * max(float(variances.mean()), TINY)))
+        wide = X.shape[1] > n
+        variances, found = linalg.eigh((centred @ centred.T if wide else centred.T @ centred) / n, check_finite=False)
+        variances = np.maximum(variances, TINY * max(float(variances.mean()), TINY))
+        if not wide:
+            return cls(middle, found, variances)
+        kept = variances >= min(
+            2 * variances[0], variances[-1]
+        )  # rows in their middle span one axis less than they are
+        return cls(middle, centred.T @ (found[:, kept] / np.sqrt(n * variances[kept])), variances[kept])
 
     def rotate(self, X: Array) -> Array:
         """Rows along the axes."""
