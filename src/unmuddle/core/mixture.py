@@ -50,12 +50,12 @@ class Axes:
         centred = X - middle
         wide = X.shape[1] > n
         variances, found = linalg.eigh((centred @ centred.T if wide else centred.T @ centred) / n, check_finite=False)
-        variances = np.maximum(variances, TINY * max(float(variances.mean()), TINY))
+        least = TINY * max(float(variances.mean()), TINY)
+        variances = np.maximum(variances, least)
         if not wide:
             return cls(middle, found, variances)
-        kept = variances >= min(
-            2 * variances[0], variances[-1]
-        )  # rows in their middle span one axis less than they are
+        kept = variances > 2.0 * least  # rows round their middle span one axis less than they are
+        kept[-1] = True
         return cls(middle, centred.T @ (found[:, kept] / np.sqrt(n * variances[kept])), variances[kept])
 
     def rotate(self, X: Array) -> Array:
