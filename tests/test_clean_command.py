@@ -681,3 +681,14 @@ def test_no_overlap_reaches_the_cleaner_and_the_record(trees):
     assert summary["options"]["overlap"] is False
     assert summary["command"].endswith("--no-overlap")
     assert load_model(trees.parent / "trees-cleaned").cleaner.overlap is False
+
+
+def test_a_reader_that_has_read_enough_is_no_error(tmp_path):
+    """As `head -1` does: it closes its end before all is said."""
+    (tmp_path / "trees.csv").write_text(csv_text(), newline="")
+    words = [sys.executable, "-m", "unmuddle", "clean", "trees.csv", "--label", "species", "--id", "tag"]
+    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()
+        said = process.stderr.read()
+    assert (process.returncode, said) == (0, "")
+    assert (tmp_path / "trees-cleaned" / "cleaned.csv").exists()

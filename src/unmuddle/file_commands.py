@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import sys
@@ -165,9 +166,17 @@ def guarded(debug: bool) -> Iterator[None]:
             _complain(f"Error: {_one_line(error)}", 2, debug)
         except KeyboardInterrupt:
             _complain("Stopped; nothing was written.", 130, debug=False)
+        except BrokenPipeError:
+            _leave_quietly()
         except Exception as error:
             hint = "" if debug else " Run again with --debug and report what it says."
             _complain(f"Internal error: {type(error).__name__}: {_one_line(error)}.{hint}", 1, debug)
+
+
+def _leave_quietly() -> None:
+    """Whoever read what we print, such as ``head``, has enough: what is done is done, and nobody is there to tell."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains when it flushes at the end
+    raise typer.Exit(0)
 
 
 def _complain(message: str, code: int, debug: bool) -> None:
