@@ -10,7 +10,8 @@ else only widens the interval of the noise rate.
 
 Wrong labels and overlapping classes explain the same labels equally well where all rows are equally uncertain. What
 tells them apart is whether rows that are easy to predict are mislabelled as often as others. Where even that says
-nothing, a prior of a few labels says that held-out errors are wrong labels.
+nothing, a prior of a few labels says that held-out errors are wrong labels: the more of them, the more labels of each
+class there were to learn from.
 """
 
 from __future__ import annotations
@@ -30,8 +31,13 @@ POWERS = np.geomspace(0.7, 24.0, 14)
 """Powers that are weighed."""
 
 PRIOR_LABELS, CLASS_LABELS, PRIOR_ERRORS = 20.0, 1000.0, 2.0
-"""Made-up labels in all, wrong at the rate of held-out errors; of each class, wrong at the rate of all classes, for
-classes that overlap would else seem mislabelled; made-up errors of each class, spread over the others."""
+"""Made-up labels in all, wrong at the rate of the held-out errors that are laid to labels; of each class, wrong at the
+rate of all classes, for classes that overlap would else seem mislabelled; made-up errors of each class, spread over the
+others."""
+
+LEARNED = 40.0
+"""Labels of each class with which half of the held-out errors are laid to labels: with fewer, models rather know too
+little, and with many more nearly all of them are."""
 
 COST = 0.25
 """What a free way of errors costs, in units of Schwarz's criterion; less than 1, for the ways are shrunk already."""
@@ -180,7 +186,8 @@ def weigh(
     known = order[given[order] >= 0]
     logs, labels = np.log(on_simplex(P[known])), given[known]
     counts = np.ones(len(labels)) if weights is None else weights[known]
-    error = float(np.clip(held_out_error, 1.0 / max(counts.sum(), 1.0), 1.0 - 1.0 / n_classes))
+    blamed = held_out_error * counts.sum() / (counts.sum() + LEARNED * n_classes)
+    error = float(np.clip(blamed, 1.0 / max(counts.sum(), 1.0), 1.0 - 1.0 / n_classes))
     of_classes = POWERS if overlap else SHARP
     sharpened = [_power(logs, power) for power in of_classes]
     kinds = (True, False) if n_classes > 2 else (True,)
