@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import softmax
 
 from unmuddle.core.borders import Doubt
 from unmuddle.core.evidence import LEAST, POWERS, Evidence, discover, on_simplex, weigh
@@ -80,6 +81,21 @@ def test_without_wrong_labels_hardly_any_is_said_to_be_wrong():
     P, truth, _ = draw(20_000)
     evidence = weigh(P, truth, 0.02)
     assert evidence.weights @ evidence.noise_rates(P, truth)[0] < 0.02
+
+
+@pytest.mark.parametrize(("n_rows", "n_classes", "apart"), [(120, 6, 0.5), (120, 6, 0.8), (150, 2, 0.7)])
+def test_few_rows_of_classes_that_overlap_keep_their_labels(n_rows, n_classes, apart):
+    """The predictions are the very chances that classes have there, and every label is right."""
+    flagged = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        centres = apart * rng.normal(size=(n_classes, 3))
+        truth = rng.integers(n_classes, size=n_rows)
+        rows = centres[truth] + rng.normal(size=(n_rows, 3))
+        P = softmax(-0.5 * ((rows[:, None] - centres) ** 2).sum(axis=2), axis=1)
+        evidence = weigh(P, truth, np.mean(P.argmax(axis=1) != truth))
+        flagged.append(discover(1.0 - evidence.posterior(P, truth)[np.arange(n_rows), truth], 0.1).mean())
+    assert np.mean(flagged) < 0.01
 
 
 def log_posterior_by_hand(P, noisy, transition, power):
