@@ -7,8 +7,9 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
@@ -217,6 +218,41 @@ def test_types_index_and_categories_of_a_frame_stay():
     assert cleaned.y.iloc[4] == TEXT[4]
     line = cleaned.audit.query("kind == 'label'").iloc[0]
     assert (line["index"], line["given"], line["new"]) == ("row 4", y.iloc[4], TEXT[4])
+
+
+def shops(n_rows, names="ABCDEFGH"):
+    return np.random.default_rng(0).choice(list(names), n_rows)
+
+
+@pytest.mark.parametrize("recovery", ["gaussian", "rpca"])
+def test_categories_and_rare_marks_that_have_nothing_to_do_with_the_rest_stay(recovery):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    rare = np.random.default_rng(1).random(150) < 0.05
+    X = X.assign(shop=shops(150), rare=rare, number=rare[::-1].astype(int))
+    audit = cleaner(recovery=recovery).fit_clean(X, y).audit
+    assert not audit["column"].isin(["shop", "rare", "number"]).any()
+
+
+def test_wrong_categories_are_put_right():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    wide = pd.Series(np.where(X.iloc[:, 3] > 0.8, "wide", "narrow"))
+    spoilt = wide.copy()
+    spoilt[::15] = np.where(wide[::15] == "wide", "narrow", "wide")
+    cleaned = cleaner().fit_clean(X.assign(petal=spoilt), y)
+    changed = set(cleaned.audit["row"][cleaned.audit["column"] == "petal"])
+    assert len(changed) >= 5
+    assert changed <= set(range(0, 150, 15))
+    assert (cleaned.X["petal"] == wide)[list(changed)].all()
+
+
+def test_a_category_that_was_not_there_in_fit_is_left_alone():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    known = cleaner().fit(X.assign(shop=shops(150)), y)
+    new = X.assign(shop=[None, "Z"] * 75)
+    cleaned = known.clean(new)
+    assert (cleaned.X["shop"][1::2] == "Z").all()
+    assert cleaned.X["shop"].notna().all()
+    assert set(cleaned.audit["row"][cleaned.audit["column"] == "shop"]) == set(range(0, 150, 2))
 
 
 def test_a_column_that_was_all_missing_is_left_alone():
@@ -525,6 +561,7 @@ def test_transformed_frames_have_names_and_categories_have_columns():
         ({"recovery": PCA(2)}, r"recovery.*4 columns; got shape \(45, 2\)"),
         ({"scale": "loud"}, "scale must be one of.*'loud'"),
         ({"estimator": LogisticRegression}, "estimator must be a classifier.*instance"),
+        ({"estimator": Ridge()}, r"estimator must be a classifier; got the regressor Ridge\(\).*LogisticRegression"),
         ({"estimator": 3}, "estimator.*got 3"),
         ({"unlabeled": [1, 2]}, "unlabeled must be one label"),
     ],

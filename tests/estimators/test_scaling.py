@@ -58,6 +58,13 @@ def test_inner_scaling_of_spiked_columns_is_a_share_of_their_deviation():
     assert np.all(scaling.scale[2:] > 0)
 
 
+@pytest.mark.parametrize("gross", [1e3, 1e9, -1e200])
+def test_a_few_gross_cells_hardly_change_the_inner_scaling(gross):
+    spoilt = np.vstack([X] * 10)
+    spoilt[:15, 0] = gross
+    assert inner_scaling(spoilt).scale[0] == pytest.approx(inner_scaling(X).scale[0], rel=0.1)
+
+
 @pytest.mark.parametrize("factor", [1e300, 1e-300, -2.0])
 def test_inner_scaling_follows_the_units(factor):
     assert np.allclose(inner_scaling(X * factor).apply(X * factor), np.sign(factor) * inner_scaling(X).apply(X))

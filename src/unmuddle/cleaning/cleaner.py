@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, is_regressor
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -291,7 +291,7 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
     def _fit_engine(self, matrix: Array, given: Given) -> tuple[Recovered, Tried]:
         """Of several the first, unless another lets models tell noisy labels better by more than chance would do."""
         self._learned = ~np.isnan(issues.per_cell(matrix, self._encoding)).all(axis=0)
-        engines = make_engines(self.recovery, self.scale is None, matrix.shape[1])
+        engines = make_engines(self.recovery, self.scale is None, matrix.shape[1], self._encoding.blocks)
         found: list[tuple[Fitted, Recovered]] = []
         for place, engine in enumerate(engines):
             self._progress("recover", place / len(engines))
@@ -357,6 +357,11 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
                 f"estimator must be a classifier with fit and predict, or None; got {self.estimator!r}. "
                 "Give an instance, such as LogisticRegression()."
             )
+        if hasattr(self.estimator, "__sklearn_tags__") and is_regressor(self.estimator):
+            raise InvalidParameterError(
+                f"estimator must be a classifier; got the regressor {self.estimator!r}. Give one that predicts "
+                "classes, such as LogisticRegression()."
+            )
 
     def _set_names(self, table: Table) -> None:
         self.n_features_in_ = table.shape[1]
@@ -393,10 +398,10 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         return self._see(table, matrix, self._engine.recover(matrix))
 
     def _see(self, table: Table, matrix: Array, recovered: Recovered) -> Seen:
-        """Of a column without a single cell in fit nothing is known, so nothing is said."""
+        """Of a column without a single cell in fit nothing is known, nor of a category it did not have: both stay."""
         told = self._learned & self._cells_believed
         flags = issues.flag_cells(recovered.chances, self._encoding, float(self.fdr)) & told
-        missing = np.isnan(issues.per_cell(matrix, self._encoding)) & self._learned
+        missing = np.isnan(issues.per_cell(matrix, self._encoding)) & self._learned & ~self._encoding.unseen(table)
         return Seen(table, matrix, recovered, flags, missing)
 
     def _publish(self, rows: Seen, labels: Labels, verdict: Verdict, given: Given, P: Array) -> None:

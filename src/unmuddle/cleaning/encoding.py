@@ -76,8 +76,8 @@ class Categorical(Feature):
     """A column of categories, sorted, with the share of each among the cells that are present.
 
     Three and more are encoded by a column each, which is 1 in rows of the category and 0 in others. Up to two are
-    encoded by one column, which is 1 for the second. A category that was not there when the column was learned
-    counts as missing.
+    encoded by one column, which is 1 for the second. A category that was not there when the column was learned is
+    encoded as if it were missing.
     """
 
     categories: tuple[Any, ...]
@@ -111,6 +111,11 @@ class Categorical(Feature):
         """The category with the largest entry, of two the nearer one; None where nothing is known."""
         codes = _largest(block) if self.width > 1 else _nearer(block[:, 0], len(self.categories))
         return to_objects([*self.categories, None])[codes]
+
+    def unseen(self, column: Column) -> NDArray[np.bool_]:
+        """Rows whose category was not there when the column was learned."""
+        present = np.array([cell is not None for cell in column.objects()], dtype=bool)
+        return present & (self.codes(column) < 0)
 
     def codes(self, column: Column) -> Rows:
         """The number of the category in every row, -1 where it is missing or new."""
@@ -154,6 +159,12 @@ class Encoding:
         return tuple(slice(start, end) for start, end in zip([0, *ends], ends, strict=False))
 
     @cached_property
+    def blocks(self) -> tuple[tuple[int, int], ...]:
+        """For every column of categories the first of its encoded columns, and the one after the last."""
+        ends = [(span.start, span.stop) for span in self.spans]
+        return tuple(end for end, feature in zip(ends, self.features, strict=True) if isinstance(feature, Categorical))
+
+    @cached_property
     def is_numeric(self) -> bool:
         """Whether all columns hold numbers."""
         return all(isinstance(feature, Numeric) for feature in self.features)
@@ -179,6 +190,14 @@ class Encoding:
                 f"{matrix.shape}. Decode what has the shape of an encoded table."
             )
         return [feature.decode(matrix[:, span]) for feature, span in zip(self.features, self.spans, strict=True)]
+
+    def unseen(self, table: Table) -> NDArray[np.bool_]:
+        """Cells whose category was not there when the columns were learned: not missing, but of no known meaning."""
+        found = np.zeros(table.shape, dtype=bool)
+        for position, feature in enumerate(self.features):
+            if isinstance(feature, Categorical):
+                found[:, position] = feature.unseen(table.column(position))
+        return found
 
     def _encode_columns(self, table: Table) -> Array:
         matrix = np.empty((table.shape[0], len(self.groups)), order="F")

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from unmuddle.cleaning.heads import Folds, Rows
+from unmuddle.core.categories import Category, Columns, find_blocks, judge_categories, learn_categories
 from unmuddle.core.cellwise import CellModel, Judged, fit_cells
 from unmuddle.core.prox import Array, Mask
 from unmuddle.core.wiener import Wiener
@@ -29,6 +30,10 @@ MOST_COLUMNS = 1500
 VIEWS = ("denoised", "imputed", "raw")
 """Rows as a model may see them, the first preferred among equals: all cells filtered; only wrong and missing cells
 replaced; only missing ones."""
+
+
+Blocks = tuple[tuple[int, int], ...]
+"""For every column of categories the columns that it has when encoded: the first, and the one after the last."""
 
 
 class Recovered(NamedTuple):
@@ -83,10 +88,13 @@ class FittedGaussian(Fitted):
     scaling: Scaling
     wiener: Wiener
     units: Array
+    categories: tuple[Category, ...] = ()
 
     def recover(self, X: Array) -> Recovered:
         """By the model of the training rows; new ones may be less noisy than these, and are then filtered less."""
-        return self.report(X, self.model.judge(self.scaling.apply(X)), self.wiener.adapt)
+        scaled = self.scaling.apply(X)
+        judged = judge_categories(scaled, self.categories, self.model, self.model.judge(scaled))
+        return self.report(X, judged, self.wiener.adapt)
 
     def noise(self) -> Array | None:
         """Of the filter, in the units of X."""
@@ -114,26 +122,31 @@ class Gaussian(Engine):
     common_units: bool = False
     """Whether noise is alike in all columns as they are, not after each is scaled."""
     name: str = "gaussian"
+    blocks: Blocks = ()
 
     def fit(self, X: Array, codes: Rows, folds: Folds) -> tuple[FittedGaussian, Recovered]:
         """Learn mean, covariance, and how often cells are wrong."""
         scaling = inner_scaling(X)
         spread = scaling.scale
         units = spread / np.sqrt(np.mean(spread**2)) if self.common_units else np.ones_like(spread)
-        model, judged = fit_cells(scaling.apply(X))
+        scaled, blocks = scaling.apply(X), find_blocks(X, self.blocks)
+        model, judged = fit_cells(scaled, single=_outside(blocks, X.shape[1]))
+        categories = learn_categories(scaled, blocks, model, judged.rows)
+        judged = judge_categories(scaled, categories, model, judged)
         covariance = model.covariance * np.outer(units, units)
         wiener = Wiener.of(model.mean * units, covariance, judged.rows * units)
-        fitted = FittedGaussian(model, scaling, wiener, units)
+        fitted = FittedGaussian(model, scaling, wiener, units, categories)
         return fitted, fitted.report(X, judged, wiener.apply)
 
 
 @dataclass(frozen=True)
 class FittedTransformer(Fitted):
-    """A fitted transformer, the scale of the columns, and of what it takes out of them."""
+    """A fitted transformer, the scale of the columns, of what it takes out of them, and which ones it judges."""
 
     transformer: Any
     scaling: Scaling
     spread: Array
+    judged: Mask
 
     def recover(self, X: Array) -> Recovered:
         """By the transformer that was fitted to all rows."""
@@ -144,9 +157,9 @@ class FittedTransformer(Fitted):
         return self.spread
 
     def report(self, X: Array, denoised: Array) -> Recovered:
-        """A cell is wrong if much more is taken out of it than of others in its column."""
+        """A cell is wrong if much more is taken out of it than of others in its column; categories are not judged."""
         missing = np.isnan(X)
-        sizes = np.where(missing, 0.0, np.abs(X - denoised) / self.spread)
+        sizes = np.where(missing | ~self.judged, 0.0, np.abs(X - denoised) / self.spread)
         chances = np.where(missing, np.nan, expit(2.0 * (sizes - FAR)))
         scores = np.where(missing, -np.inf, np.abs(X - denoised) / self.scaling.scale)
         return _views(X, denoised, denoised, (sizes > FAR) | missing, chances, scores)
@@ -159,6 +172,7 @@ class Transformer(Engine):
     transformer: Any
     name: str
     uses_labels: bool = False
+    blocks: Blocks = ()
 
     def fit(self, X: Array, codes: Rows, folds: Folds) -> tuple[FittedTransformer, Recovered]:
         """Fit on all rows; the training rows are recovered fold by fold where labels are used."""
@@ -167,7 +181,8 @@ class Transformer(Engine):
         denoised = (
             self._denoise_folds(X, codes, folds, scaling) if self.uses_labels else _denoise(transformer, X, scaling)
         )
-        fitted = FittedTransformer(transformer, scaling, inner_scaling(X - denoised).scale)
+        judged = _outside(find_blocks(X, self.blocks), X.shape[1])
+        fitted = FittedTransformer(transformer, scaling, inner_scaling(X - denoised).scale, judged)
         return fitted, fitted.report(X, denoised)
 
     def _denoise_folds(self, X: Array, codes: Rows, folds: Folds, scaling: Scaling) -> Array:
@@ -217,11 +232,11 @@ class Nothing(Engine):
 AnyEngine = Gaussian | Transformer | Nothing
 
 
-def make_engines(recovery: Any, common_units: bool, n_columns: int) -> list[AnyEngine]:
+def make_engines(recovery: Any, common_units: bool, n_columns: int, blocks: Blocks = ()) -> list[AnyEngine]:
     """The engines to choose from, each with a name of its own: one for each entry of a list, else one."""
     engines: list[AnyEngine] = []
     for entry in listed(recovery):
-        engine = make_engine(entry, common_units, n_columns)
+        engine = make_engine(entry, common_units, n_columns, blocks)
         known = sum(other.name.split(" ")[0] == engine.name for other in engines)
         engines.append(replace(engine, name=f"{engine.name} {known + 1}") if known else engine)
     return engines
@@ -232,17 +247,27 @@ def listed(recovery: Any) -> list[Any]:
     return list(recovery) if isinstance(recovery, (list, tuple)) else [recovery]
 
 
-def make_engine(recovery: Any, common_units: bool, n_columns: int) -> AnyEngine:
+def make_engine(recovery: Any, common_units: bool, n_columns: int, blocks: Blocks = ()) -> AnyEngine:
     """The engine of that name, or round the transformer that is given."""
     if not isinstance(recovery, str):
-        return Transformer(recovery, type(recovery).__name__, uses_labels=hasattr(recovery, "predict"))
+        uses_labels = hasattr(recovery, "predict")
+        return Transformer(recovery, type(recovery).__name__, uses_labels=uses_labels, blocks=blocks)
     if recovery == "none" or (recovery == "auto" and n_columns > MOST_COLUMNS):
         return Nothing()
     if recovery == "rpca":
-        return Transformer(RobustPCA(scale=None if common_units else "robust"), "rpca")
+        return Transformer(RobustPCA(scale=None if common_units else "robust"), "rpca", blocks=blocks)
     if recovery == "flr":
-        return Transformer(FLRClassifier.natural(scale=None if common_units else "standard"), "flr", uses_labels=True)
-    return Gaussian(common_units)
+        model = FLRClassifier.natural(scale=None if common_units else "standard")
+        return Transformer(model, "flr", uses_labels=True, blocks=blocks)
+    return Gaussian(common_units, blocks=blocks)
+
+
+def _outside(blocks: list[Columns], n_columns: int) -> Mask:
+    """Columns in no block."""
+    outside = np.ones(n_columns, dtype=bool)
+    for columns in blocks:
+        outside[columns] = False
+    return outside
 
 
 def _views(X: Array, filled: Array, denoised: Array, replaced: Mask, chances: Array, scores: Array) -> Recovered:

@@ -55,6 +55,10 @@ RIDGE = 1e-6
 GRID, NARROWEST = 512, 0.05
 """Points of a column's density, its least bandwidth in scaled units."""
 
+REACH = 40.0
+"""Robust deviations beyond which cells have no part in the density of their column: a few of them would coarsen it so
+far that smaller errors hide in it."""
+
 TINY = 1e-12
 """Least precision of a cell given the others of its row."""
 
@@ -124,25 +128,33 @@ class CellModel:
     """By how much a column explains its median cell better than the rows do: not held against its cells."""
     chance_far: float
     chance_near: float
+    single: Mask
+    """Columns whose cells are judged one by one."""
 
     def judge(self, X: Array, rounds: int = NEW_ROUNDS) -> Judged:
         """Which cells of new rows are wrong, and what they should be."""
         present, values = _split(X)
-        far = present & (np.abs(values) > FAR)
+        judged = present & self.single
+        far = judged & (np.abs(values) > FAR)
         prior = self.densities.log(values) - self.shift + logit(np.where(far, self.chance_far, self.chance_near))
         wrong = far
         for _ in range(rounds):
             filled = fill(values, present & ~wrong, self.mean, self.precision)
-            log_odds = np.where(present, prior - _log_t(filled), -np.inf)
+            log_odds = np.where(judged, prior - _log_t(filled), -np.inf)
             wrong = log_odds > 0
         rows = fill(values, present & ~wrong, self.mean, self.precision).rows
         return Judged(rows, wrong, log_odds, filled.residuals, filled.variances)
 
 
-def fit_cells(X: Array, rounds: int = ROUNDS) -> tuple[CellModel, Judged]:
-    """The model of robustly scaled rows (NaN where a cell is missing), and its verdict on their cells."""
+def fit_cells(X: Array, rounds: int = ROUNDS, single: Mask | None = None) -> tuple[CellModel, Judged]:
+    """The model of robustly scaled rows (NaN where a cell is missing), and its verdict on their cells.
+
+    Only cells of ``single`` columns are judged, all of them if it is None.
+    """
     present, values = _split(X)
-    far = present & (np.abs(values) > FAR)
+    single = np.ones(X.shape[1], dtype=bool) if single is None else single
+    judged = present & single
+    far = judged & (np.abs(values) > FAR)
     densities = Densities.of(values, present)
     column = densities.log(values)
     wrong, chances = far, START
@@ -153,8 +165,8 @@ def fit_cells(X: Array, rounds: int = ROUNDS) -> tuple[CellModel, Judged]:
         evidence = column - _log_t(filled)
         shift = np.maximum(0.0, _medians(evidence, present))
         evidence -= shift
-        chances = _learn_chances(evidence, present, far, chances)
-        log_odds = np.where(present, evidence + logit(np.where(far, *chances)), -np.inf)
+        chances = _learn_chances(evidence, judged, far, chances)
+        log_odds = np.where(judged, evidence + logit(np.where(far, *chances)), -np.inf)
         before = wrong, covariance
         wrong = log_odds > 0
         mean = filled.rows.mean(axis=0)
@@ -163,7 +175,7 @@ def fit_cells(X: Array, rounds: int = ROUNDS) -> tuple[CellModel, Judged]:
             break
     precision = linalg.inv(covariance, check_finite=False)
     filled = fill(values, present & ~wrong, mean, precision)
-    model = CellModel(mean, covariance, precision, densities, shift, *chances)
+    model = CellModel(mean, covariance, precision, densities, shift, *chances, single)
     return model, Judged(filled.rows, wrong, log_odds, filled.residuals, filled.variances)
 
 
@@ -279,8 +291,9 @@ def _alike(observed: Mask) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp],
 
 def _smooth(cells: Array) -> tuple[float, float, Array]:
     """Lowest point, step and values of a column's density."""
+    n_cells, cells = len(cells), cells[np.abs(cells) <= REACH]
     if len(cells) == 0:
-        cells = np.zeros(1)
+        n_cells, cells = 1, np.zeros(1)
     low, high = np.quantile(cells, [0.25, 0.75])
     spread = min(cells.std(), (high - low) / 1.34) or cells.std()
     width = max(0.9 * spread * len(cells) ** -0.2, NARROWEST, np.ptp(cells) / 400)
@@ -290,4 +303,4 @@ def _smooth(cells: Array) -> tuple[float, float, Array]:
     left = np.minimum(place.astype(np.intp), GRID - 2)
     share = place - left
     counts = np.bincount(left, 1 - share, GRID) + np.bincount(left + 1, share, GRID)
-    return float(first), float(step), gaussian_filter1d(counts, width / step, mode="constant") / (len(cells) * step)
+    return float(first), float(step), gaussian_filter1d(counts, width / step, mode="constant") / (n_cells * step)

@@ -92,21 +92,33 @@ INNER, INNER_TO_DEVIATION = (0.15, 0.85), 2.0729
 SPIKED, LEAST = 0.5, 0.25
 """Shares of the standard deviation: what stands in for an empty inner range, and the least that a spread may be."""
 
+GROSS, MOST = 20.0, (0.05, 0.95)
+"""Spreads from the median beyond which cells are gross, and count as if they were no farther, unless more than a
+twentieth of the cells is beyond on that side."""
+
+EMPTY = 50.0
+"""Rounding errors that a spread exceeds if it is one."""
+
 
 def inner_scaling(X: Array) -> Scaling:
     """Median and inner range: a seventh of the cells may be wrong on either side.
 
-    Where most of a column is one value and that range is empty, half the standard deviation; never less than a quarter.
+    Where most of a column is one value and that range is empty, half the standard deviation; never less than a quarter
+    of it, with gross cells brought nearer: else a few of them would hide all others.
     """
     X, of = _statistics(X)
     size = _largest(X, of)
     unit = X / size
     centre = of.median(unit, axis=0)
     low, high = of.quantile(unit, INNER, axis=0)
-    deviation = _positive(of.std(unit, axis=0, dtype=np.float64), unit)
     spread = (high - low) / INNER_TO_DEVIATION
-    least = deviation * np.where(spread > 1e-8 * deviation, LEAST, SPIKED)
-    return _scaling(centre * size, np.maximum(spread, least) * size, X)
+    there = spread > EMPTY * float(np.finfo(unit.dtype).eps) * np.maximum(np.abs(low), np.abs(high))
+    ends, (least, most) = np.where(there, GROSS * spread, np.inf), of.quantile(unit, MOST, axis=0)
+    near = np.clip(unit, np.minimum(least, centre - ends), np.maximum(most, centre + ends))
+    deviation = of.std(near, axis=0, dtype=np.float64)
+    deviation = np.where(there, deviation, _positive(deviation, unit))
+    share = np.where(there, LEAST, SPIKED)
+    return _scaling(centre * size, np.maximum(spread, share * deviation) * size, X)
 
 
 SCALINGS = {"standard": standard_scaling, "robust": robust_scaling, None: no_scaling}

@@ -21,7 +21,7 @@ from unmuddle.cleaning import HybridCleaner
 from unmuddle.core.prox import Array
 from unmuddle.errors import InvalidDataError
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Of the model file; a change of what it holds raises it."""
 
 TRUSTED = frozenset(
@@ -38,6 +38,7 @@ TRUSTED = frozenset(
         "cleaning.heads.Linear",
         "cleaning.judging.Panel",
         "cleaning.judging.Trial",
+        "core.categories.Category",
         "core.cellwise.CellModel",
         "core.cellwise.Densities",
         "core.borders.Doubt",
