@@ -10,8 +10,8 @@ else only widens the interval of the noise rate.
 
 Wrong labels and overlapping classes explain the same labels equally well where all rows are equally uncertain. What
 tells them apart is whether rows that are easy to predict are mislabelled as often as others. Where even that says
-nothing, a prior of a few labels says that held-out errors are wrong labels: the more of them, the more labels of each
-class there were to learn from.
+nothing, a prior of a few labels says that held-out errors are wrong labels: the more of them, the better the models
+are, and the more labels of each class there were to learn from.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ PRIOR_LABELS, CLASS_LABELS, PRIOR_ERRORS = 20.0, 1000.0, 2.0
 rate of all classes, for classes that overlap would else seem mislabelled; made-up errors of each class, spread over the
 others."""
 
-LEARNED = 40.0
-"""Labels of each class with which half of the held-out errors are laid to labels: with fewer, models rather know too
-little, and with many more nearly all of them are."""
+LEARNED = 80.0
+"""Labels of each class with which half of the held-out errors of models no better than chance are laid to labels: with
+fewer, models rather know too little. Of good models nearly all errors are, however few labels there were."""
 
 COST = 0.25
 """What a free way of errors costs, in units of Schwarz's criterion; less than 1, for the ways are shrunk already."""
@@ -186,7 +186,7 @@ def weigh(
     known = order[given[order] >= 0]
     logs, labels = np.log(on_simplex(P[known])), given[known]
     counts = np.ones(len(labels)) if weights is None else weights[known]
-    blamed = held_out_error * counts.sum() / (counts.sum() + LEARNED * n_classes)
+    blamed = held_out_error * (1.0 - _ignorance(P[known], labels, counts, held_out_error))
     error = float(np.clip(blamed, 1.0 / max(counts.sum(), 1.0), 1.0 - 1.0 / n_classes))
     of_classes = POWERS if overlap else SHARP
     sharpened = [_power(logs, power) for power in of_classes]
@@ -202,6 +202,14 @@ def weigh(
     believed = np.pad(_shares(found), (0, len(near_borders))) if overlap else _shares(every)
     matrices = np.array([each.matrix for each in every])
     return Evidence(believed, _shares(every, CAUTION), np.concatenate([powers, SHARP]), matrices, levels, doubt)
+
+
+def _ignorance(P: Array, labels: NDArray[np.intp], counts: Array, error: float) -> float:
+    """Share of the held-out errors that may come from too few labels to learn from."""
+    n_classes, total = P.shape[1], max(counts.sum(), SMALLEST)
+    said, given = (np.bincount(codes, counts, n_classes) / total for codes in (P.argmax(axis=1), labels))
+    by_chance = max(1.0 - said @ given, SMALLEST)
+    return float(LEARNED * n_classes / (total + LEARNED * n_classes) * min(1.0, error / by_chance))
 
 
 def _shares(found: list[Transition], counting: float = 1.0) -> Array:

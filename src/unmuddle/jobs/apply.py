@@ -11,7 +11,7 @@ from unmuddle.errors import InvalidDataError, OutputError
 from unmuddle.files import write_whole
 from unmuddle.jobs.clean import CELL_LIST, LABEL_LIST
 from unmuddle.jobs.summary import read_summary
-from unmuddle.tabular import Changes, Source, read_list, read_source
+from unmuddle.tabular import Changes, Column, Source, check_columns, read_list, read_source, understand
 
 ACCEPTED = frozenset(["yes", "y", "true", "1", "x", "ja", "oui", "si", "sí", "wahr", "vrai"])
 REFUSED = frozenset(["", "no", "n", "false", "0", "nein", "non", "falsch", "faux"])
@@ -36,7 +36,7 @@ def apply_changes(folder: Path, lists: Sequence[Path] = (), *, force: bool = Fal
     label = str(summary["label"])
     changes: dict[tuple[int, int], str] = {}
     for each in lists or [folder / LABEL_LIST, folder / CELL_LIST]:
-        changes |= _accepted(each, source, label)
+        changes |= _accepted(each, source, label, changes)
     place = source.names.index(label)
     n_labels = sum(column == place for _, column in changes)
     write_whole(path, _edit(source, changes))
@@ -65,22 +65,52 @@ def _original(recorded: Mapping[str, Any]) -> Source:
     return source
 
 
-def _accepted(path: Path, source: Source, label: str) -> dict[tuple[int, int], str]:
-    """Accepted lines that change something, by position."""
+def _accepted(
+    path: Path, source: Source, label: str, before: Mapping[tuple[int, int], str]
+) -> dict[tuple[int, int], str]:
+    """Accepted lines that change something, by position; two that contradict each other are refused."""
     listed, lines = read_list(path, ["accept", "row", "given"])
     of_labels = "suggested" in listed.names
     value = "suggested" if of_labels else "recovered"
-    listed.position(value, "the list")
-    if not of_labels:
-        listed.position("column", "the list")
-    changes = {}
+    check_columns(listed, [value] if of_labels else [value, "column"])
+    columns: dict[int, Column] = {}
+    changes = dict(before)
     for number, line in enumerate(lines):
         if _is_accepted(listed, number, line["accept"]) and line[value] != line["given"]:
             row = _row(listed, number, line["row"], source.n_rows)
-            column = source.position(label if of_labels else line["column"], "the list")
+            column = _column(listed, number, label if of_labels else line["column"], source)
             _check_value(listed, number, line[value])
-            changes[row, column] = line[value]
+            new = line[value]
+            if not of_labels:
+                known = columns[column] = columns.get(column) or understand(source, column)
+                new = _fitting(listed, number, new, known)
+            if changes.setdefault((row, column), new) != new:
+                raise listed.error(
+                    f"an accepted cell must have one new value; got {changes[row, column]!r} and {new!r} for row "
+                    f"{row}, column {source.names[column]!r}. Accept one of them.",
+                    number,
+                )
     return changes
+
+
+def _column(listed: Source, number: int, name: str, source: Source) -> int:
+    if name not in source.names:
+        raise listed.error(
+            f"column must be one of {source.path.name}; got {name!r}. Leave that column as it was.", number, "column"
+        )
+    return source.names.index(name)
+
+
+def _fitting(listed: Source, number: int, text: str, column: Column) -> str:
+    """The value as its column writes it: a spreadsheet may have changed the point."""
+    fitting = column.fit(text)
+    if fitting is None:
+        raise listed.error(
+            f"a new value for column {column.name!r} must be one of its {column.kind}; got {text!r}. Correct it, or do "
+            "not accept.",
+            number,
+        )
+    return fitting
 
 
 def _is_accepted(listed: Source, number: int, text: str) -> bool:

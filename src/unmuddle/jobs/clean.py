@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -26,7 +27,7 @@ from unmuddle.jobs.model import Model, save_model
 from unmuddle.jobs.stages import Stages
 from unmuddle.jobs.summary import NAME, SCHEMA_VERSION, versions
 from unmuddle.report import Report, write_report
-from unmuddle.tabular import Roles, Table, prepare, read_source, write_list
+from unmuddle.tabular import Cells, Roles, Table, prepare, read_source, write_list
 
 ESTIMATORS = ("auto", "logistic", "forest")
 LABEL_LIST, CELL_LIST, AUDIT, MODEL, PAGE = (
@@ -130,15 +131,17 @@ class Found:
     def changes(self) -> list[Change]:
         """All lines of the audit, as they look in the file."""
         table, label = self.table, self.table.label.name
+        texts: dict[int, Cells] = {}
         lines = []
         for line in self.cleaned.audit.to_dict("records"):
             name = label if line["kind"] == "label" else str(line["column"])
             column = table.label if line["kind"] == "label" else table.feature(name)
-            given = "" if pd.isna(line["given"]) else column.text_of(line["given"])
-            new = column.text_of(line["new"])
-            if new != given:
-                place = int(line["row"]), table.position(name)
-                lines.append(Change(str(line["kind"]), *place, given, new, float(line["confidence"])))
+            row, position = int(line["row"]), table.position(name)
+            cells = texts[position] = texts[position] if position in texts else table.source.cells(position)
+            old, new = "" if pd.isna(line["given"]) else column.text_of(line["given"]), column.text_of(line["new"])
+            if new != old:
+                given = old if isinstance(cells, np.ndarray) or not old else cells[row]
+                lines.append(Change(str(line["kind"]), row, position, given, new, float(line["confidence"])))
         return lines
 
 
@@ -239,7 +242,7 @@ def label_list(found: Found) -> bytes:
     issues = found.cleaner.label_issues_.sort_values("confidence", ascending=False, kind="stable", na_position="last")
     columns = ["accept", *_place_names(found.table), "given", "suggested", "confidence", "reason"]
     rows = (
-        [YES if line["flag"] else "", *_place(found.table, int(line["row"])), line["given"], line["suggested"],
+        [YES if line["flag"] else "", *_place(found.table, int(line["row"])), _known(line["given"]), line["suggested"],
          _chance(line["confidence"]), line["reason"]]
         for line in issues.to_dict("records")
     )  # fmt: skip
@@ -275,6 +278,10 @@ def _place_names(table: Table) -> list[str]:
 
 def _place(table: Table, row: int) -> list[Any]:
     return [row, table.source.line(row), *([] if table.ids is None else [table.ids[row]])]
+
+
+def _known(label: Any) -> Any:
+    return None if pd.isna(label) else label
 
 
 def _chance(value: float) -> str:

@@ -20,16 +20,21 @@ MISSING = frozenset(["", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "?"]
 MOST_CATEGORIES = 50
 """As the encoding of the cleaner has it."""
 
+FEW = 10
+"""Different texts with digits up to which they may be names of classes."""
+
 LARGEST = 2**53
 """Integers beyond it are not exact in double precision: they are names, not amounts."""
 
 MOSTLY = 0.9
-"""Share of numbers from which on other text in a column is taken for a slip."""
+"""Share of numbers from which on other text in a column is taken for a slip, and of cells that set how many digits new
+values have."""
 
 WHOLE = re.compile(r"[+-]?[0-9]+")
 POINT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 COMMA = re.compile(r"[+-]?([0-9]+,?[0-9]*|,[0-9]+)([eE][+-]?[0-9]+)?")
 CODE = re.compile(r"0[0-9]+")
+DECORATED = re.compile(r"[$€£¥]? ?[+-]?(?!0[0-9])[0-9]+([.,' ][0-9]+)*( ?[%$€£¥])?")
 DATE = re.compile(
     r"([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.]([0-9]{4}|[0-9]{2}))"
     r"([ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?( ?(Z|[AaPp][Mm]|[+-][0-9]{2}:?[0-9]{2}))?)?"
@@ -71,7 +76,7 @@ class Column:
     values : ndarray or pandas array
         Numbers, or text with None where nothing is known.
     decimals : int or None
-        Most digits after the point; None where numbers are not text or have exponents.
+        Digits after the point that nine in ten cells have at most; None where numbers are not text or have exponents.
     comma : bool
         Whether the point is a comma.
     why : str
@@ -89,6 +94,16 @@ class Column:
     def n_missing(self) -> int:
         """Cells of which nothing is known."""
         return int(pd.isna(self.values).sum())
+
+    def fit(self, text: str) -> str | None:
+        """Text that a person wrote as the column writes it, None if it is no number where all others are."""
+        if not self.kind.is_numeric:
+            return text
+        for pattern in (POINT, COMMA):
+            if pattern.fullmatch(text.strip()):
+                plain = text.strip().replace(",", ".")
+                return plain.replace(".", ",") if self.comma else plain
+        return None
 
     def text_of(self, value: Any) -> str:
         """A new value as the column writes them."""
@@ -129,7 +144,7 @@ def demand(source: Source, position: int, numeric: bool) -> Column:
         return Column(name, Kind.NUMBER, cells.astype(np.float64))
     present = [cell for cell in cells if cell not in MISSING]
     pattern = _pattern(source, present) or POINT
-    _check_numbers(source, name, cells, pattern, "as it did when the model was fitted")
+    _check_numbers(source, name, cells, pattern, "as it did when the model was fitted", "")
     return Column(name, Kind.NUMBER, _to_numbers(cells, pattern is COMMA), comma=pattern is COMMA)
 
 
@@ -170,7 +185,8 @@ def _numbers(name: str, cells: Sequence[str], present: Sequence[str], pattern: r
         return _whole(name, np.array(numbers, dtype=np.int64) if complete else pd.array(numbers, dtype="Int64"))
     point = "," if pattern is COMMA else "."
     has_exponents = any("e" in cell.lower() for cell in present)
-    decimals = None if has_exponents else max(len(cell.partition(point)[2]) for cell in present)
+    digits = [len(cell.partition(point)[2]) for cell in present]
+    decimals = None if has_exponents else int(np.quantile(digits, MOSTLY, method="higher"))
     return Column(name, Kind.NUMBER, _to_numbers(cells, pattern is COMMA), decimals, pattern is COMMA)
 
 
@@ -186,6 +202,11 @@ def _whole(name: str, numbers: Any) -> Column:
 
 def _categories(name: str, cells: Sequence[str], present: Sequence[str]) -> Column:
     different = len(set(present))
+    if different > FEW and all(DECORATED.fullmatch(cell) for cell in present):
+        return Column(
+            name, Kind.TEXT, _texts(cells), why=f"it seems to hold amounts such as {_short(present[0])!r}; write plain "
+            "numbers, without signs of currency, percent or thousands, to use them",
+        )  # fmt: skip
     if different == len(present) and different > 2:
         return Column(name, Kind.ID, _texts(cells), why="no two cells are alike")
     if different > MOST_CATEGORIES:
@@ -201,15 +222,20 @@ def _check_slips(source: Source, name: str, cells: Sequence[str], present: Seque
     counts = [sum(bool(pattern.fullmatch(cell)) for cell in present) for pattern in patterns]
     most = max(counts)
     if most >= MOSTLY * len(present) or (2 * most >= len(present) and len(set(present)) > MOST_CATEGORIES):
-        _check_numbers(source, name, cells, patterns[counts.index(most)], f"as {most} of {len(present)} cells do")
+        way_out = "; --ignore the column if its numbers are only names"
+        _check_numbers(
+            source, name, cells, patterns[counts.index(most)], f"as {most} of {len(present)} cells do", way_out
+        )
 
 
-def _check_numbers(source: Source, name: str, cells: Sequence[str], pattern: re.Pattern[str], as_what: str) -> None:
+def _check_numbers(
+    source: Source, name: str, cells: Sequence[str], pattern: re.Pattern[str], as_what: str, way_out: str
+) -> None:
     for row, cell in enumerate(cells):
         if cell not in MISSING and not pattern.fullmatch(cell):
             raise source.error(
-                f"the column must hold numbers, {as_what}; got {_short(cell)!r}. Correct the cell or leave it empty; "
-                "--ignore the column if its numbers are only names.",
+                f"the column must hold numbers, {as_what}; got {_short(cell)!r}. Correct the cell or leave it empty"
+                f"{way_out}.",
                 row,
                 name,
             )

@@ -53,11 +53,20 @@ def write_list(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
 def read_list(path: Path, needed: Iterable[str]) -> tuple[Source, list[Mapping[str, str]]]:
     """A list that a person may have edited and saved with any program."""
     source = read_source(path)
-    for name in needed:
-        source.position(name, "the list")
+    check_columns(source, needed)
     columns = [[unguard(str(cell)) for cell in _raw(source, place)] for place in range(len(source.names))]
     names = [unguard(name) for name in source.names]
     return source, [dict(zip(names, cells, strict=True)) for cells in zip(*columns, strict=True)]
+
+
+def check_columns(source: Source, needed: Iterable[str]) -> None:
+    """Refuse what is none of our lists."""
+    absent = [name for name in needed if name not in source.names]
+    if absent:
+        raise source.error(
+            f"a list must have the columns that unmuddle clean gave it; {', '.join(map(repr, absent))} "
+            f"{'is' if len(absent) == 1 else 'are'} not there. Give label_issues.csv or cell_issues.csv, edited or not."
+        )
 
 
 def _raw(source: Source, position: int) -> Iterable[Any]:

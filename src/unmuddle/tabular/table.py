@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from unmuddle.tabular.columns import Column, Kind, demand, labels_of, understand
 from unmuddle.tabular.source import Source, is_unnamed
 
-LEAST_ROWS = 10
-"""Fewer rows show nothing about one another."""
+LEAST_ROWS, FEW_ROWS = 10, 5
+"""Fewer rows show nothing about one another; fewer of a class nothing about it."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,14 @@ class Table:
         names = [column.name for column in self.ignored if column.kind is Kind.ID and not is_unnamed(column.name)]
         if names and self.ids is None:
             lines.append(f"--id {names[0]!r} would name the rows in all lists")
+        counts = Counter(text for text in self.label.values if text is not None)
+        rare = [f"{name!r} ({count})" for name, count in sorted(counts.items()) if count < FEW_ROWS]
+        if rare:
+            lines.append(f"of classes with so few rows nothing can be learned: {', '.join(rare[:5])}; look at each row")
+        if self.label.n_missing:
+            lines.append(
+                f"{self.label.n_missing} rows have no label and get none; what they seem to be is in the list of labels"
+            )
         return (*self.source.notes, *lines)
 
     def position(self, name: Any) -> int:
@@ -95,6 +103,7 @@ def prepare(source: Source, roles: Roles) -> Table:
         raise source.error(f"--label must name the column of labels. Columns: {_listed(source.names)}.")
     label = labels_of(source, source.position(name, "--label"))
     _check_labels(source, label)
+    _check_roles(source, roles, name)
     left_out = {source.names[source.position(other, "--ignore")] for other in roles.ignore}
     ids = None if roles.id is None else _ids(source, source.position(roles.id, "--id"))
     found = [
@@ -112,6 +121,13 @@ def prepare(source: Source, roles: Roles) -> Table:
 
 def features_of(source: Source, wanted: Sequence[tuple[str, bool]], id_column: str | None) -> pd.DataFrame:
     """Columns of these names in this order, numbers where the second says so; the index is the user's names of rows."""
+    absent = [name for name, _ in wanted if name not in source.names]
+    if absent:
+        raise source.error(
+            f"the file must have the {len(wanted)} columns that the model was fitted to; {_listed(absent)} "
+            f"{'is' if len(absent) == 1 else 'are'} not there, but {_listed(source.names)}. Add or rename columns; "
+            "cells may be empty."
+        )
     columns = [demand(source, source.position(name, "the file"), numeric) for name, numeric in wanted]
     frame = frame_of(columns)
     if id_column is not None:
@@ -142,8 +158,22 @@ def _ids(source: Source, position: int) -> list[str]:
 def _check_rows(source: Source) -> None:
     if source.n_rows < LEAST_ROWS:
         raise source.error(
-            f"the table must have at least {LEAST_ROWS} rows, or nothing can be said of any; got {source.n_rows}. "
-            "Give more rows."
+            f"the table must have at least {LEAST_ROWS} rows, or nothing can be said of any; got {source.n_rows}"
+            f"{''.join(f' ({note})' for note in source.notes)}. Give more rows."
+        )
+
+
+def _check_roles(source: Source, roles: Roles, label: str) -> None:
+    """A column has one role."""
+    for option, names in (("--id", (roles.id,)), ("--ignore", roles.ignore)):
+        if label in names:
+            raise source.error(
+                f"{option} must name another column than that of the labels; got {label!r}, which is --label too. "
+                f"Leave {option} out."
+            )
+    if roles.id is not None and roles.id in roles.ignore:
+        raise source.error(
+            f"--ignore must name another column than --id; got {roles.id!r} for both. Leave one of them out."
         )
 
 
