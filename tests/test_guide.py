@@ -106,7 +106,7 @@ def test_the_first_screen_of_the_readme_is_true(place):
     with contextlib.chdir(place):
         told = {}
         audit = said(lambda: exec(program, told))
-    assert told["cleaned"].audit["kind"].value_counts().to_dict() == pytest.approx({"cell": 232, "label": 35}, **NEAR)
+    assert told["cleaned"].audit["kind"].value_counts().to_dict() == pytest.approx({"cell": 232, "label": 37}, **NEAR)
     assert "flavanoids" in audit
     guide = (ROOT / "docs" / "guide" / "index.md").read_text("utf-8")
     for line in re.search(r"^\d+ of 178.*?(?=```)", readme, re.DOTALL | re.MULTILINE)[0].splitlines():

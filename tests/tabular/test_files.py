@@ -243,8 +243,8 @@ def test_columns_for_a_model_are_found_by_name_and_type(tmp_path):
     assert found.columns.tolist() == ["colour", "length"]
     np.testing.assert_array_equal(found["length"], small_frame()["length"])
     assert found.index[3] == "tree-3"
-    with pytest.raises(InvalidDataError, match=r"'lenght'.*Nearest: 'length'"):
-        features_of(source, [("lenght", True)], None)
+    with pytest.raises(InvalidDataError, match=r"the 2 columns.*'lenght' is not there, but .*'length'"):
+        features_of(source, [("colour", False), ("lenght", True)], None)
     with pytest.raises(InvalidDataError, match="line 2, column 'colour': the column must hold numbers"):
         features_of(source, [("colour", True)], None)
 
@@ -269,3 +269,15 @@ def _is_number(text):
     except ValueError:
         return False
     return True
+
+
+@pytest.mark.parametrize("pattern", ["{}.5%", "${},500.00", "{}.234,50", "{} €"])
+def test_amounts_with_signs_are_not_taken_for_categories(tmp_path, pattern):
+    amounts = [pattern.format(row % 20 + 1) for row in range(40)]
+    kinds = ["ash", "birch"] * 20
+    lines = [f'"{amount}";{row * 7 % 13};{kind}' for row, (amount, kind) in enumerate(zip(amounts, kinds, strict=True))]
+    path = tmp_path / "table.csv"
+    path.write_text("amount;size;kind\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    table = prepare(read_source(path), Roles("kind"))
+    assert [column.name for column in table.features] == ["size"]
+    assert "it seems to hold amounts such as" in " ".join(table.notes)
