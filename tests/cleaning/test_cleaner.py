@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
@@ -58,6 +58,18 @@ def test_planted_gross_cells_are_flagged_and_brought_nearer_to_the_truth(problem
     assert flags[wrong].mean() > 0.9
     before, after = np.abs(problem.X - problem.features)[wrong], np.abs(cleaned.X - problem.features)[wrong]
     assert np.median(after) < 0.1 * np.median(before)
+
+
+def test_a_gross_cell_in_every_column_does_not_hide_the_others():
+    """A twentieth of the cells has the wrong sign; then one cell of each column is a hundred times too large besides."""
+    X, y = load_wine(return_X_y=True)
+    turned = np.random.default_rng(1).random(X.shape) < 0.05
+    spoilt = np.where(turned, -X, X)
+    columns = np.arange(X.shape[1])
+    worse = spoilt.copy()
+    worse[columns, columns] = 100 * X[columns, columns]
+    found = [np.count_nonzero(turned & (cleaner().fit_clean(table, y).X != table)) for table in (spoilt, worse)]
+    assert found[1] >= 0.95 * found[0] > 50
 
 
 def test_the_reported_noise_rate_and_transitions_are_near_the_planted_ones(problem, fitted):
