@@ -1,6 +1,7 @@
 """The cleaner as a user meets it: all kinds of tables and labels, what it finds, what it changes, what it refuses."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -255,6 +256,43 @@ def test_wrong_categories_are_put_right():
     assert len(changed) >= 5
     assert changed <= set(range(0, 150, 15))
     assert (cleaned.X["petal"] == wide)[list(changed)].all()
+
+
+def test_of_two_categories_that_contradict_each_other_one_is_changed():
+    rng = np.random.default_rng(1)
+    codes, y = rng.integers(5, size=200), np.arange(200) % 2
+    X = pd.DataFrame(rng.normal(size=(200, 2)) + y[:, None], columns=["a", "b"])
+    X["city"], X["code"] = np.array(list("ABCDE"))[codes], np.array(list("vwxyz"))[codes]
+    spoilt = [10, 50, 90]
+    X.loc[spoilt, "code"] = np.array(list("wxyzv"))[codes[spoilt]]
+    cleaned = cleaner().fit_clean(X, y)
+    changed = cleaned.audit["row"][cleaned.audit["column"].isin(["city", "code"])]
+    assert sorted(changed) == spoilt
+    pairs = set(zip(cleaned.X["city"], cleaned.X["code"], strict=True))
+    assert pairs == set(zip("ABCDE", "vwxyz", strict=True))
+
+
+def test_a_number_that_a_column_of_two_values_never_had_is_the_one_that_is_wrong():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 30)
+    X = np.column_stack([rng.normal(size=(60, 4)) + 3 * y[:, None], rng.integers(0, 2, 60)])
+    known = cleaner().fit(X, y)
+    new = X[:6].copy()
+    new[0, 4] = 700.0
+    cleaned = known.clean(new)
+    assert cleaned.X[0, 4] in (0.0, 1.0)
+    assert set(cleaned.audit["column"][cleaned.audit["row"] == 0]) == {4}
+
+
+def test_a_cell_beyond_all_measure_is_the_only_one_changed():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 30)
+    X = rng.normal(size=(60, 4)) + 3 * y[:, None]
+    X[3, 1] = 1e160
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # models try the rows as given, too
+        audit = cleaner().fit_clean(X, y).audit
+    assert list(zip(audit["row"], audit["column"], strict=True)) == [(3, 1)]
 
 
 def test_a_category_that_was_not_there_in_fit_is_left_alone():

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tables import N_ROWS, csv_text, small_frame
 from tabular.bad_files import BAD, archive, lines
 from unmuddle.errors import InvalidDataError, UnmuddleError
-from unmuddle.tabular import Kind, Roles, features_of, prepare, read_list, read_source, write_list
+from unmuddle.tabular import Column, Kind, Roles, features_of, prepare, read_list, read_source, write_list
 from unmuddle.tabular.lists import FORMULA
 from unmuddle.tabular.text import spans
 
@@ -271,7 +271,21 @@ def _is_number(text):
     return True
 
 
-@pytest.mark.parametrize("pattern", ["{}.5%", "${},500.00", "{}.234,50", "{} €"])
+@pytest.mark.parametrize(("text", "fitting"), [("20", "20"), (" 20", "20"), ("20,512", None), ("3.7", None)])
+def test_whole_numbers_of_a_reviewer_are_whole(text, fitting):
+    assert Column("count", Kind.WHOLE, np.arange(3)).fit(text) == fitting
+
+
+@pytest.mark.parametrize("pattern", ["10.0.0.{}", "12 34 {}", "123 {}", "2020 01 {}"])
+def test_names_made_of_digits_are_categories(tmp_path, pattern):
+    names = [pattern.format(row % 20 + 10) for row in range(40)]
+    lines = [f'"{name}";{row * 7 % 13};{"ab"[row % 2]}' for row, name in enumerate(names)]
+    path = tmp_path / "table.csv"
+    path.write_text("name;size;kind\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    assert prepare(read_source(path), Roles("kind")).features[0].kind is Kind.CATEGORY
+
+
+@pytest.mark.parametrize("pattern", ["{}.5%", "${},500.00", "-${}.00", "{}.234,50", "{} €"])
 def test_amounts_with_signs_are_not_taken_for_categories(tmp_path, pattern):
     amounts = [pattern.format(row % 20 + 1) for row in range(40)]
     kinds = ["ash", "birch"] * 20

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from unmuddle.cleaning.heads import Folds, Rows
-from unmuddle.core.categories import Category, Columns, find_blocks, judge_categories, learn_categories
+from unmuddle.core.categories import Category, Columns, find_blocks, hide_odd, judge_categories, learn_categories
 from unmuddle.core.cellwise import CellModel, Judged, fit_cells
 from unmuddle.core.prox import Array, Mask
 from unmuddle.core.wiener import Wiener
@@ -23,6 +23,9 @@ from unmuddle.estimators.scaling import Scaling, inner_scaling
 
 FAR = 3.5
 """Robust deviations from which on what an engine takes out of a cell makes it wrong."""
+
+FARTHEST = 1e6
+"""Scaled units beyond which it does not matter how far a cell is off."""
 
 MOST_COLUMNS = 1500
 """Columns up to which a covariance matrix is inverted."""
@@ -92,8 +95,9 @@ class FittedGaussian(Fitted):
 
     def recover(self, X: Array) -> Recovered:
         """By the model of the training rows; new ones may be less noisy than these, and are then filtered less."""
-        scaled = self.scaling.apply(X)
-        judged = judge_categories(scaled, self.categories, self.model, self.model.judge(scaled))
+        scaled = _bounded(self.scaling.apply(X))
+        judged = self.model.judge(hide_odd(scaled, self.categories))
+        judged = judge_categories(scaled, self.categories, self.model, judged)
         return self.report(X, judged, self.wiener.adapt)
 
     def noise(self) -> Array | None:
@@ -129,7 +133,7 @@ class Gaussian(Engine):
         scaling = inner_scaling(X)
         spread = scaling.scale
         units = spread / np.sqrt(np.mean(spread**2)) if self.common_units else np.ones_like(spread)
-        scaled, blocks = scaling.apply(X), find_blocks(X, self.blocks)
+        scaled, blocks = _bounded(scaling.apply(X)), find_blocks(X, self.blocks)
         model, judged = fit_cells(scaled, single=_outside(blocks, X.shape[1]))
         categories = learn_categories(scaled, blocks, model, judged.rows)
         judged = judge_categories(scaled, categories, model, judged)
@@ -260,6 +264,11 @@ def make_engine(recovery: Any, common_units: bool, n_columns: int, blocks: Block
         model = FLRClassifier.natural(scale=None if common_units else "standard")
         return Transformer(model, "flr", uses_labels=True, blocks=blocks)
     return Gaussian(common_units, blocks=blocks)
+
+
+def _bounded(scaled: Array) -> Array:
+    """Scaled rows whose squares can be added up; cells so far off are wrong all the same."""
+    return np.clip(scaled, -FARTHEST, FARTHEST)
 
 
 def _outside(blocks: list[Columns], n_columns: int) -> Mask:

@@ -34,7 +34,10 @@ WHOLE = re.compile(r"[+-]?[0-9]+")
 POINT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 COMMA = re.compile(r"[+-]?([0-9]+,?[0-9]*|,[0-9]+)([eE][+-]?[0-9]+)?")
 CODE = re.compile(r"0[0-9]+")
-DECORATED = re.compile(r"[$€£¥]? ?[+-]?(?!0[0-9])[0-9]+([.,' ][0-9]+)*( ?[%$€£¥])?")
+AMOUNT = r"[+-]?[0-9]+([.,'\u202f ][0-9]{3})*([.,][0-9]+)?"
+DECORATED = re.compile(
+    rf"[+-]?[$€£¥] ?{AMOUNT}|{AMOUNT} ?[%$€£¥]|[+-]?[0-9]{{1,3}}([.,'\u202f ][0-9]{{3}})+([.,][0-9]+)?"
+)
 DATE = re.compile(
     r"([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.]([0-9]{4}|[0-9]{2}))"
     r"([ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?( ?(Z|[AaPp][Mm]|[+-][0-9]{2}:?[0-9]{2}))?)?"
@@ -99,7 +102,7 @@ class Column:
         """Text that a person wrote as the column writes it, None if it is no number where all others are."""
         if not self.kind.is_numeric:
             return text
-        for pattern in (POINT, COMMA):
+        for pattern in (WHOLE,) if self.kind is Kind.WHOLE else (POINT, COMMA):
             if pattern.fullmatch(text.strip()):
                 plain = text.strip().replace(",", ".")
                 return plain.replace(".", ",") if self.comma else plain
