@@ -119,6 +119,13 @@ def test_the_rival_is_chosen_on_the_cells_that_ours_has():
     assert better_chain(frame, "hybrid", DUELS[0].chains, "accuracy") == "clip-pca4-cleanlab"
 
 
+def test_every_duel_has_its_mark_in_the_picture():
+    methods = {name for duel in DUELS for name in (duel.ours, *duel.chains)}
+    records = [done(name, "wine", WRONG, trial, accuracy=0.5) for name in sorted(methods) for trial in range(2)]
+    picture = board.draw(frame_of(*records))["svg"].decode()
+    assert all(f"{duel.ours} less " in picture for duel in DUELS)
+
+
 def test_a_mean_stands_only_where_it_rests_on_the_same_cells_as_the_others():
     records = [
         done("a", d, n, accuracy=v) for d, n, v in (("wine", CLEAN, 0.8), ("wine", WRONG, 0.6), ("glass", WRONG, 0.4))

@@ -27,7 +27,7 @@ from unmuddle.experiments.targets import DUELS, Target, judge
 from unmuddle.experiments.write import NOTHING, fill
 from unmuddle.files import write_whole
 
-COLOURS, MARKERS = ("#0072B2", "#D55E00", "#009E73"), ("o", "s", "^")
+COLOURS, MARKERS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7"), ("o", "s", "^", "D")
 """Of Okabe and Ito, which colour-blind readers tell apart; shapes tell them apart without any colour."""
 
 SHOWN = {
@@ -176,7 +176,7 @@ def draw(frame: pd.DataFrame) -> dict[str, bytes]:
             if not len(gaps):
                 continue
             errors = gaps.groupby(level="dataset", sort=False).apply(error_of)
-            means, heights = by_dataset(gaps), [names.index(str(n)) + 0.2 * (place - 1) for n in errors.index]
+            means, heights = by_dataset(gaps), [names.index(str(n)) + 0.16 * (place - 1.5) for n in errors.index]
             label = f"{duel.ours} less {chain}"
             axes.errorbar(
                 means, heights, xerr=errors, fmt=MARKERS[place], color=COLOURS[place], capsize=3, label=label
