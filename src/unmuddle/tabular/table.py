@@ -128,7 +128,7 @@ def features_of(source: Source, wanted: Sequence[tuple[str, bool]], id_column: s
             f"{'is' if len(absent) == 1 else 'are'} not there, but {_listed(source.names)}. Add or rename columns; "
             "cells may be empty."
         )
-    columns = [demand(source, source.position(name, "the file"), numeric) for name, numeric in wanted]
+    columns = [demand(source, source.names.index(name), numeric) for name, numeric in wanted]
     frame = frame_of(columns)
     if id_column is not None:
         frame.index = pd.Index(_ids(source, source.position(id_column, "--id")), dtype=object)
