@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from unmuddle.core.categories import find_blocks, judge_categories, learn_categories
-from unmuddle.core.cellwise import CellModel, Densities, fit_cells
+from unmuddle.core.categories import judge_categories, learn_categories
+from unmuddle.core.cellwise import CellModel, Pairs, fit_cells
+from unmuddle.core.margins import Bulk, Densities
 from unmuddle.estimators.scaling import standard_scaling
 
 N = 300
@@ -26,8 +27,8 @@ def exact_model(X, ridge=0.0):
     covariance = np.cov(X.T, bias=True) + ridge * np.eye(X.shape[1])
     every = np.ones(X.shape, dtype=bool)
     return CellModel(
-        X.mean(axis=0), covariance, np.linalg.inv(covariance), Densities.of(X, every), np.zeros(X.shape[1]), 0.5, 0.05,
-        every[0],
+        X.mean(axis=0), covariance, np.linalg.inv(covariance), Densities.of(X, every), Bulk.of(X),
+        Pairs.of(X, every, ()), np.zeros(X.shape[1]), np.ones(X.shape[1]), 0.5, 0.05, every[0],
     )  # fmt: skip
 
 
@@ -90,10 +91,3 @@ def test_a_missing_category_is_not_wrong():
     judged = judge(shown, others)
     assert not judged.wrong[:20, :3].any()
     assert np.isneginf(judged.log_odds[:20, :3]).all()
-
-
-def test_columns_of_two_values_are_categories_but_a_single_odd_cell_is_none():
-    rare, odd, two = np.zeros(50), np.full(50, 7.0), np.repeat([2.5, 9.0], 25)
-    rare[3], odd[3] = 1.0, 700.0
-    X = np.column_stack([np.arange(50.0), rare, odd, two, np.full(50, np.nan), np.ones(50), np.zeros((50, 2))])
-    assert [block.tolist() for block in find_blocks(X, ((6, 8),))] == [[6, 7], [1], [3]]

@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
-from scipy.stats import cauchy, gaussian_kde, t
+from scipy.stats import t
 from sklearn.covariance import ledoit_wolf_shrinkage
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from unmuddle.core import cellwise
-from unmuddle.core.cellwise import Densities, fill, fit_cells, shrinkage
+from unmuddle.core.cellwise import Pairs, fill, fit_cells, shrinkage
+from unmuddle.core.margins import Grades, find_grades
+from unmuddle.estimators.scaling import inner_scaling
 
 N, D = 800, 12
 
@@ -64,41 +67,10 @@ def test_without_any_variance_the_identity_has_all_the_weight():
     assert shrinkage(np.zeros((5, 3))) == 1.0
 
 
-def test_densities_of_columns_are_gaussian_kernel_estimates():
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.normal(size=500), rng.exponential(size=500), np.round(rng.normal(size=500))])
-    present = rng.random(X.shape) < 0.8
-    densities = Densities.of(X, present)
-    for j in range(3):
-        cells = X[present[:, j], j]
-        spread = min(cells.std(), np.subtract(*np.quantile(cells, [0.75, 0.25])) / 1.34)
-        width = 0.9 * spread * len(cells) ** -0.2
-        expected = gaussian_kde(cells, width / cells.std(ddof=1))
-        at = np.linspace(cells.min(), cells.max(), 100)
-        grid = np.tile(at[:, None], (1, 3))
-        assert np.allclose(np.exp(densities.log(grid)[:, j]), expected(at), atol=0.01 * expected(at).max())
-
-
-def test_densities_integrate_to_one_even_of_constant_or_empty_columns_and_under_gross_cells():
-    X = np.random.default_rng(1).normal(size=(300, 4))
-    X[:, 1], X[0, 2] = 2.0, 1e3
-    present = np.ones(X.shape, dtype=bool)
-    present[:, 3] = False
-    densities = Densities.of(X, present)
-    assert np.allclose(densities.values.sum(axis=1) * densities.steps, 1.0, atol=0.01)
-
-
-def test_a_cell_unlike_any_seen_is_as_likely_as_one_more_cell_from_anywhere():
-    X = np.random.default_rng(1).normal(size=(300, 2))
-    densities = Densities.of(X, np.ones(X.shape, dtype=bool))
-    at = np.array([[50.0, -1e6]])
-    assert np.allclose(densities.log(at), cauchy.logpdf(at, scale=cellwise.FAR) - np.log(301))
-
-
 def test_tails_of_residuals_are_those_of_students_t():
     rng = np.random.default_rng(0)
     residuals, variances = rng.normal(size=(5, 3)), rng.random((5, 3)) + 0.1
-    found = cellwise._log_t(cellwise.Filled(residuals, residuals, variances, np.eye(3)))
+    found = cellwise._log_t(residuals, variances)
     assert np.allclose(found, t.logpdf(residuals, 5, scale=np.sqrt(variances)))
 
 
@@ -270,3 +242,35 @@ def test_reordered_rows_and_columns_give_reordered_results():
     assert np.allclose(found.rows, expected.rows[np.ix_(rows, columns)], atol=1e-8)
     seen = np.isfinite(found.log_odds)
     assert np.allclose(found.log_odds[seen], expected.log_odds[np.ix_(rows, columns)][seen], atol=1e-7)
+
+
+def test_a_column_of_two_values_is_judged_by_discriminant_analysis():
+    """Its odds are those of the share of a value against its chance given the rest of the row."""
+    rng = np.random.default_rng(0)
+    codes = (rng.random(400) < 0.3).astype(int)
+    codes[:2] = 0, 1
+    others = np.outer(codes, [1.0, 0.5, -1.0]) + rng.normal(size=(400, 3)) @ rng.normal(size=(3, 3))
+    X = np.column_stack([codes, others])
+    mean, S, every = X.mean(axis=0), np.cov(X.T, bias=True), np.ones(X.shape, dtype=bool)
+    pairs = Pairs.of(X, every, (Grades(0, np.array([0.0, 1.0])),))
+    found = pairs.evidence(X, fill(X, every, mean, np.linalg.inv(S)), mean, np.diag(S))[:, 0]
+    chances = LinearDiscriminantAnalysis(solver="lsqr").fit(others, codes).predict_proba(others)
+    shares = np.bincount(codes) / len(codes)
+    expected = np.log(shares[codes]) - np.log(chances[np.arange(400), codes])
+    np.testing.assert_allclose(found, expected, atol=0.02)
+
+
+def test_columns_that_go_with_no_other_keep_their_tails_and_rare_values():
+    """Nothing in a row says that its cells are wrong, and none is far off."""
+    rng = np.random.default_rng(0)
+    marks = rng.choice([1.0, 2.0, 3.0, 4.0, 5.0], 600, p=[0.01, 0.02, 0.9, 0.04, 0.03])
+    rare = (rng.random(600) < 0.02).astype(float)
+    X = np.column_stack([rng.exponential(size=600), rng.gamma(2.0, size=600), rng.poisson(1.5, 600), marks, rare])
+    scaling = inner_scaling(X)
+    grades = find_grades(X)
+    assert [each.column for each in grades] == [2, 3, 4]
+    graded = tuple(Grades(j, (levels - scaling.centre[j]) / scaling.scale[j]) for j, levels in grades)
+    _, judged = fit_cells(scaling.apply(X), graded=graded)
+    assert not judged.wrong[:, 2:].any()
+    assert judged.wrong[:, :2].mean() < 0.025
+    assert fit_cells(scaling.apply(X))[1].wrong[:, 3:].mean() > 0.05  # as numbers like any others

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -13,8 +13,9 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from unmuddle.cleaning.heads import Folds, Rows
-from unmuddle.core.categories import Category, Columns, find_blocks, hide_odd, judge_categories, learn_categories
+from unmuddle.core.categories import Category, Columns, judge_categories, learn_categories
 from unmuddle.core.cellwise import CellModel, Judged, fit_cells
+from unmuddle.core.margins import Grades, find_grades
 from unmuddle.core.prox import Array, Mask
 from unmuddle.core.wiener import Wiener
 from unmuddle.errors import InvalidParameterError
@@ -36,7 +37,8 @@ replaced; only missing ones."""
 
 
 Blocks = tuple[tuple[int, int], ...]
-"""For every column of categories the columns that it has when encoded: the first, and the one after the last."""
+"""For every column of categories the columns that it has when encoded: the first, and the one after the last. Two
+categories have one column, and are judged as grades."""
 
 
 class Recovered(NamedTuple):
@@ -91,13 +93,14 @@ class FittedGaussian(Fitted):
     scaling: Scaling
     wiener: Wiener
     units: Array
+    grades: tuple[Grades, ...] = ()
+    """In the units of X."""
     categories: tuple[Category, ...] = ()
 
     def recover(self, X: Array) -> Recovered:
         """By the model of the training rows; new ones may be less noisy than these, and are then filtered less."""
         scaled = _bounded(self.scaling.apply(X))
-        judged = self.model.judge(hide_odd(scaled, self.categories))
-        judged = judge_categories(scaled, self.categories, self.model, judged)
+        judged = judge_categories(scaled, self.categories, self.model, self.model.judge(scaled))
         return self.report(X, judged, self.wiener.adapt)
 
     def noise(self) -> Array | None:
@@ -114,6 +117,9 @@ class FittedGaussian(Fitted):
         """The verdict on cells, in the units of X."""
         missing = np.isnan(X)
         filled = self.scaling.undo(judged.rows)
+        for each in self.grades:
+            replaced = (judged.wrong | missing)[:, each.column]
+            filled[replaced, each.column] = each.snap(filled[replaced, each.column])
         denoised = self.scaling.undo(denoise(judged.rows * self.units) / self.units)
         chances = np.where(missing, np.nan, expit(judged.log_odds))
         return _views(X, filled, denoised, judged.wrong | missing, chances, judged.log_odds)
@@ -133,13 +139,14 @@ class Gaussian(Engine):
         scaling = inner_scaling(X)
         spread = scaling.scale
         units = spread / np.sqrt(np.mean(spread**2)) if self.common_units else np.ones_like(spread)
-        scaled, blocks = _bounded(scaling.apply(X)), find_blocks(X, self.blocks)
-        model, judged = fit_cells(scaled, single=_outside(blocks, X.shape[1]))
+        scaled, blocks, grades = _bounded(scaling.apply(X)), _columns_of(self.blocks), find_grades(X)
+        graded = tuple(_scaled(each, scaling) for each in grades)
+        model, judged = fit_cells(scaled, single=_outside(blocks, X.shape[1]), graded=graded)
         categories = learn_categories(scaled, blocks, model, judged.rows)
         judged = judge_categories(scaled, categories, model, judged)
         covariance = model.covariance * np.outer(units, units)
         wiener = Wiener.of(model.mean * units, covariance, judged.rows * units)
-        fitted = FittedGaussian(model, scaling, wiener, units, categories)
+        fitted = FittedGaussian(model, scaling, wiener, units, grades, categories)
         return fitted, fitted.report(X, judged, wiener.apply)
 
 
@@ -185,7 +192,7 @@ class Transformer(Engine):
         denoised = (
             self._denoise_folds(X, codes, folds, scaling) if self.uses_labels else _denoise(transformer, X, scaling)
         )
-        judged = _outside(find_blocks(X, self.blocks), X.shape[1])
+        judged = _outside([*_columns_of(self.blocks), *([each.column] for each in find_grades(X))], X.shape[1])
         fitted = FittedTransformer(transformer, scaling, inner_scaling(X - denoised).scale, judged)
         return fitted, fitted.report(X, denoised)
 
@@ -271,7 +278,17 @@ def _bounded(scaled: Array) -> Array:
     return np.clip(scaled, -FARTHEST, FARTHEST)
 
 
-def _outside(blocks: list[Columns], n_columns: int) -> Mask:
+def _columns_of(blocks: Blocks) -> list[Columns]:
+    """Of categories, three and more."""
+    return [np.arange(*ends) for ends in blocks if ends[1] > ends[0] + 1]
+
+
+def _scaled(grades: Grades, scaling: Scaling) -> Grades:
+    levels = (grades.levels - scaling.centre[grades.column]) / scaling.scale[grades.column]
+    return grades._replace(levels=levels)
+
+
+def _outside(blocks: Sequence[Columns | list[int]], n_columns: int) -> Mask:
     """Columns in no block."""
     outside = np.ones(n_columns, dtype=bool)
     for columns in blocks:

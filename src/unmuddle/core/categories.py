@@ -30,15 +30,6 @@ START, BOUNDS, MADE_UP = 0.05, (1e-3, 0.4), (1.0, 19.0)
 STEPS = 20
 """Steps of EM for that share."""
 
-SAME = 1e-6
-"""Distance up to which a cell is a category, in scaled units."""
-
-ODD = 50.0
-"""Log odds that a cell which is none of the categories is wrong."""
-
-SEEN = 5
-"""Rows in which both values of a column are met for these to be two categories; 0 and 1 always are."""
-
 
 @dataclass(frozen=True)
 class Category:
@@ -63,21 +54,11 @@ class Category:
         return chances
 
     def codes(self, X: Array) -> NDArray[np.intp]:
-        """The number of the category in every row, -1 where it is missing, or none of them."""
-        distances = self._distances(X)
-        return np.where(distances.min(axis=1) <= SAME, distances.argmin(axis=1), -1)
-
-    def is_odd(self, X: Array) -> NDArray[np.bool_]:
-        """Rows whose cell is there, but is none of the categories."""
-        nearest = self._distances(X).min(axis=1)
-        return np.isfinite(nearest) & (nearest > SAME)
-
-    def _distances(self, X: Array) -> Array:
-        """Of every row from the categories, infinite where the cell is missing."""
+        """The number of the category in every row, -1 where it is missing."""
         cells = X[:, self.columns]
         missing: NDArray[np.bool_] = np.any(np.isnan(cells), axis=1)
         distances: Array = cdist(np.where(missing[:, None], 0.0, cells), self.levels)
-        return np.where(missing[:, None], np.inf, distances)
+        return np.where(missing, -1, distances.argmin(axis=1))
 
 
 class Verdict(NamedTuple):
@@ -95,16 +76,8 @@ def learn_categories(X: Array, blocks: list[Columns], model: CellModel, rows: Ar
     return tuple(_learn_error(X, each, deviations, pull, model) for each in found if len(each.shares) > 1)
 
 
-def hide_odd(X: Array, categories: tuple[Category, ...]) -> Array:
-    """Rows in which cells that are of no category are missing: a number, say, that a column of two values never had."""
-    hidden = X.copy()
-    for each in categories:
-        hidden[np.ix_(each.is_odd(X), each.columns)] = np.nan
-    return hidden
-
-
 def judge_categories(X: Array, categories: tuple[Category, ...], model: CellModel, judged: Judged) -> Judged:
-    """The verdict of the normal model, for rows of which odd cells were hidden, with that on categories in it.
+    """The verdict of the normal model with that on categories in it.
 
     The first column of a category speaks for all. In each row the likeliest error is put right first, and the others
     are judged again: of two categories that contradict each other one is wrong, not both.
@@ -113,7 +86,6 @@ def judge_categories(X: Array, categories: tuple[Category, ...], model: CellMode
         return judged
     rows, wrong, log_odds = judged.rows.copy(), judged.wrong.copy(), judged.log_odds.copy()
     codes = np.column_stack([each.codes(X) for each in categories])
-    odd = np.column_stack([each.is_odd(X) for each in categories])
     found, settled = np.full(codes.shape, -np.inf), np.zeros(codes.shape, dtype=bool)
     left = np.arange(len(rows))
     for _ in categories:
@@ -129,12 +101,9 @@ def judge_categories(X: Array, categories: tuple[Category, ...], model: CellMode
         left = left[mend]
         if len(left) == 0:
             break
-    found[odd] = ODD
     for place, each in enumerate(categories):
         log_odds[:, each.columns[0]] = found[:, place]
         wrong[np.ix_(found[:, place] > 0, each.columns)] = True
-        nearest = cdist(rows[odd[:, place]][:, each.columns], each.levels).argmin(axis=1)
-        rows[np.ix_(odd[:, place], each.columns)] = each.levels[nearest]
     return judged._replace(rows=rows, wrong=wrong, log_odds=log_odds)
 
 
@@ -147,24 +116,6 @@ def _judge_all(
         _judge(each, given, each.log_chances(deviations, pull, model))
         for each, given in zip(categories, codes.T, strict=True)
     ]
-
-
-def find_blocks(X: Array, known: tuple[tuple[int, int], ...]) -> list[Columns]:
-    """Columns of each column of categories: the ``known`` ones, from first to last, and columns of two values."""
-    blocks = [np.arange(*ends) for ends in known]
-    others = np.setdiff1d(np.arange(X.shape[1]), np.concatenate([np.zeros(0, dtype=np.intp), *blocks]))
-    return blocks + [np.array([column]) for column in others if _has_two_values(X[:, column])]
-
-
-def _has_two_values(cells: Array) -> bool:
-    seen = cells[~np.isnan(cells)]
-    if len(seen) == 0:
-        return False
-    low, high = seen.min(), seen.max()
-    highest = np.count_nonzero(seen == high)
-    if low == high or highest + np.count_nonzero(seen == low) < len(seen):
-        return False
-    return bool((low == 0 and high == 1) or min(highest, len(seen) - highest) >= SEEN)
 
 
 def _shares_of(X: Array, columns: Columns) -> Category:

@@ -1,11 +1,23 @@
 """A normal model of rows in which single cells may be wrong or missing.
 
-A cell is wrong if its column explains it better than the rest of its row does. Everything follows from the precision
+A cell is wrong if its column explains it better than the rest of its row does. What rows say follows from the precision
 matrix P of the model: with M the cells of a row that are missing or set aside, and O the others,
 
     E[x_M | x_O] = mu_M - P_MM^-1 P_MO (x_O - mu_O)          its covariance is P_MM^-1
     x_j - E[x_j | the others of O] = (P d)_j / Q_jj          for j in O, where d is x - mu with M filled in as above,
     variance 1 / Q_jj                                        and Q = P_OO - P_OM P_MM^-1 P_MO
+
+With t(x) and t(x | row) for what the model says of a cell without and with its row, and f for the density of its column
+as it is, the log odds that a cell is wrong are, up to those of any cell,
+
+    log t(x) - log t(x | row)      where rows say little of the column: a right cell has density f(x) t(x | row) / t(x),
+    log f(x) - log t(x | row)      where they say all, and for cells far out, of which t(x) knows nothing.
+
+A column of two values has no tails. With N for the normal density and s_k for the share of value v_k it is judged by
+
+    log sum_k s_k N(v_k | row) / N(v_k) - log N(x | row) / N(x)
+
+which is linear discriminant analysis.
 """
 
 from __future__ import annotations
@@ -17,15 +29,10 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from scipy.ndimage import gaussian_filter1d
 from scipy.special import gammaln, logit
 
+from unmuddle.core.margins import Bulk, Densities, Grades, Mask, find_lumped
 from unmuddle.core.prox import Array
-
-Mask = NDArray[np.bool_]
-
-FAR = 3.5
-"""Robust deviations beyond which a cell is set aside at first, and has a prior of its own."""
 
 ROUNDS, NEW_ROUNDS, PRIOR_ROUNDS = 10, 3, 20
 """How often cells are judged and the model fitted again; the same for new rows; steps of EM for the priors."""
@@ -36,6 +43,9 @@ variances near 1."""
 
 FREEDOM = 5.0
 """Degrees of freedom of the t distribution of what a row leaves of its cells: real residuals have tails."""
+
+LITTLE, MUCH = 0.25, 0.75
+"""Shares of a column's variance that rows explain: up to the first the one formula holds, from the second the other."""
 
 START = (0.5, 0.05)
 """Chances that a far cell and any other are wrong, before the data are seen."""
@@ -51,13 +61,6 @@ SETTLED = 1e-7
 
 RIDGE = 1e-6
 """Added to the covariance, so that constant columns can be inverted."""
-
-GRID, NARROWEST = 512, 0.05
-"""Points of a column's density, its least bandwidth in scaled units."""
-
-REACH = 40.0
-"""Robust deviations beyond which cells have no part in the density of their column: a few of them would coarsen it so
-far that smaller errors hide in it."""
 
 TINY = 1e-12
 """Least precision of a cell given the others of its row."""
@@ -87,33 +90,36 @@ class Judged(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Densities:
-    """A smooth density for each column, on a grid; one cell more than were seen may be anywhere.
+class Pairs:
+    """Columns of two values, these values, the lower ones first, and their shares."""
 
-    That one has a Cauchy distribution: else a gross cell outside of what was seen would be explained by no column.
-    """
-
-    lowest: Array
-    steps: Array
-    values: Array
-    counts: Array
-    """Number of cells seen."""
+    columns: NDArray[np.intp]
+    levels: Array
+    shares: Array
 
     @classmethod
-    def of(cls, X: Array, present: Mask) -> Self:
-        """Kernel estimates with Silverman's bandwidth."""
-        columns = [_smooth(X[present[:, j], j]) for j in range(X.shape[1])]
-        lowest, steps, values = zip(*columns, strict=True)
-        return cls(np.array(lowest), np.array(steps), np.array(values), present.sum(axis=0))
+    def of(cls, X: Array, present: Mask, graded: tuple[Grades, ...]) -> Self:
+        """For rows in which the values are those of the grades."""
+        pairs = [each for each in graded if len(each.levels) == 2]
+        columns = np.array([each.column for each in pairs], dtype=np.intp)
+        levels = np.array([each.levels for each in pairs]).reshape(-1, 2).T
+        high = np.sum(present[:, columns] & (X[:, columns] > levels.mean(axis=0)), axis=0)
+        share = (high + 1.0) / (present[:, columns].sum(axis=0) + 2.0)
+        return cls(columns, levels, np.array([1.0 - share, share]))
 
-    def log(self, X: Array) -> Array:
-        """Log density of every cell in its column."""
-        found = np.empty_like(X)
-        for j, (low, step, values) in enumerate(zip(self.lowest, self.steps, self.values, strict=True)):
-            found[:, j] = np.interp((X[:, j] - low) / step, np.arange(GRID), values, left=0.0, right=0.0)
-        anywhere = FAR / np.pi / (FAR**2 + X**2)
-        logs: Array = np.log((self.counts * found + anywhere) / (self.counts + 1))
-        return logs
+    def evidence(self, X: Array, filled: Filled, mean: Array, variances: Array) -> Array:
+        """Log odds that cells are wrong, were it a toss-up."""
+        residuals, given_row = filled.residuals[:, self.columns], filled.variances[:, self.columns]
+        cells, middle, alone = X[:, self.columns], mean[self.columns], variances[self.columns]
+
+        def tilt(values: Array) -> Array:
+            """By how much the row makes values likelier."""
+            tilted: Array = (values - middle) ** 2 / alone - (values - cells + residuals) ** 2 / given_row
+            return tilted / 2
+
+        low, high = (np.log(share) + tilt(level) for share, level in zip(self.shares, self.levels, strict=True))
+        odds: Array = np.logaddexp(low, high) - tilt(cells)
+        return odds
 
 
 @dataclass(frozen=True)
@@ -124,8 +130,12 @@ class CellModel:
     covariance: Array
     precision: Array
     densities: Densities
+    bulk: Bulk
+    pairs: Pairs
     shift: Array
     """By how much a column explains its median cell better than the rows do: not held against its cells."""
+    trust: Array
+    """How far the density of a column is to be heard about cells in its bulk, from 0 to 1."""
     chance_far: float
     chance_near: float
     single: Mask
@@ -135,36 +145,44 @@ class CellModel:
         """Which cells of new rows are wrong, and what they should be."""
         present, values = _split(X)
         judged = present & self.single
-        far = judged & (np.abs(values) > FAR)
-        prior = self.densities.log(values) - self.shift + logit(np.where(far, self.chance_far, self.chance_near))
+        far = judged & self.bulk.is_far(values)
+        column, variances = self.densities.log(values) - self.shift, np.diag(self.covariance)
+        alone = _alone(values, column, far, self.mean, variances, self.trust)
+        prior = logit(np.where(far, self.chance_far, self.chance_near))
         wrong = far
         for _ in range(rounds):
             filled = fill(values, present & ~wrong, self.mean, self.precision)
-            log_odds = np.where(judged, prior - _log_t(filled), -np.inf)
+            evidence = alone - _log_t(filled.residuals, filled.variances)
+            _put(evidence, far, self.pairs, self.pairs.evidence(values, filled, self.mean, variances))
+            log_odds = np.where(judged, evidence + prior, -np.inf)
             wrong = log_odds > 0
         rows = fill(values, present & ~wrong, self.mean, self.precision).rows
         return Judged(rows, wrong, log_odds, filled.residuals, filled.variances)
 
 
-def fit_cells(X: Array, rounds: int = ROUNDS, single: Mask | None = None) -> tuple[CellModel, Judged]:
+def fit_cells(
+    X: Array, rounds: int = ROUNDS, single: Mask | None = None, graded: tuple[Grades, ...] = ()
+) -> tuple[CellModel, Judged]:
     """The model of robustly scaled rows (NaN where a cell is missing), and its verdict on their cells.
 
     Only cells of ``single`` columns are judged, all of them if it is None.
     """
     present, values = _split(X)
     single = np.ones(X.shape[1], dtype=bool) if single is None else single
-    judged = present & single
-    far = judged & (np.abs(values) > FAR)
-    densities = Densities.of(values, present)
+    judged, bulk, lumped = present & single, Bulk.of(X, graded), find_lumped(X)
+    far = judged & bulk.is_far(values)
+    densities, pairs = Densities.of(values, present), Pairs.of(values, present, graded)
     column = densities.log(values)
     wrong, chances = far, START
     mean, covariance = _start(values, present & ~wrong)
     for _ in range(rounds):
-        precision = linalg.inv(covariance, check_finite=False)
+        precision, variances = linalg.inv(covariance, check_finite=False), np.diag(covariance)
         filled = fill(values, present & ~wrong, mean, precision)
-        evidence = column - _log_t(filled)
-        shift = np.maximum(0.0, _medians(evidence, present))
-        evidence -= shift
+        row = _log_t(filled.residuals, filled.variances)
+        shift = np.maximum(0.0, _medians(column - row, present))
+        trust = np.where(lumped, 0.0, _trust(filled.variances, variances))
+        evidence = _alone(values, column - shift, far, mean, variances, trust) - row
+        _put(evidence, far, pairs, pairs.evidence(values, filled, mean, variances))
         chances = _learn_chances(evidence, judged, far, chances)
         log_odds = np.where(judged, evidence + logit(np.where(far, *chances)), -np.inf)
         before = wrong, covariance
@@ -175,7 +193,7 @@ def fit_cells(X: Array, rounds: int = ROUNDS, single: Mask | None = None) -> tup
             break
     precision = linalg.inv(covariance, check_finite=False)
     filled = fill(values, present & ~wrong, mean, precision)
-    model = CellModel(mean, covariance, precision, densities, shift, *chances, single)
+    model = CellModel(mean, covariance, precision, densities, bulk, pairs, shift, trust, *chances, single)
     return model, Judged(filled.rows, wrong, log_odds, filled.residuals, filled.variances)
 
 
@@ -240,11 +258,30 @@ def _covariance(centred: Array, missing: Array | float) -> Array:
     return shrunk
 
 
-def _log_t(filled: Filled) -> Array:
-    """Log density of every cell given the others of its row."""
-    squares = filled.residuals**2 / filled.variances
+def _alone(values: Array, column: Array, far: Mask, mean: Array, variances: Array, trust: Array) -> Array:
+    """Log density of every cell without its row: of its column if it is far out, else as far as that is trusted."""
+    model = _log_t(values - mean, variances)
+    return np.where(far, column, trust * column + (1.0 - trust) * model)
+
+
+def _put(evidence: Array, far: Mask, pairs: Pairs, found: Array) -> None:
+    """Into its columns, but for cells far out."""
+    evidence[:, pairs.columns] = np.where(far[:, pairs.columns], evidence[:, pairs.columns], found)
+
+
+def _trust(given_row: Array, variances: Array) -> Array:
+    """From the shares of the variances that the rows explain, in the median row."""
+    explained = 1.0 - np.median(given_row, axis=0) / variances
+    trust: Array = np.clip((explained - LITTLE) / (MUCH - LITTLE), 0.0, 1.0)
+    return trust
+
+
+def _log_t(residuals: Array, variances: Array) -> Array:
+    """Log density of Student's t, with these variances of the normal that it stands in for."""
     constant = gammaln((FREEDOM + 1) / 2) - gammaln(FREEDOM / 2) - 0.5 * np.log(FREEDOM * np.pi)
-    found: Array = constant - 0.5 * (FREEDOM + 1) * np.log1p(squares / FREEDOM) - 0.5 * np.log(filled.variances)
+    found: Array = (
+        constant - 0.5 * (FREEDOM + 1) * np.log1p(residuals**2 / variances / FREEDOM) - 0.5 * np.log(variances)
+    )
     return found
 
 
@@ -287,20 +324,3 @@ def _alike(observed: Mask) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp],
         places = np.argsort(observed[rows], axis=1, kind="stable")[:, : counts[rows[-1]]]
         yield rows, places, ~np.take_along_axis(observed[rows], places, axis=1)
         order = order[len(rows) :]
-
-
-def _smooth(cells: Array) -> tuple[float, float, Array]:
-    """Lowest point, step and values of a column's density."""
-    n_cells, cells = len(cells), cells[np.abs(cells) <= REACH]
-    if len(cells) == 0:
-        n_cells, cells = 1, np.zeros(1)
-    low, high = np.quantile(cells, [0.25, 0.75])
-    spread = min(cells.std(), (high - low) / 1.34) or cells.std()
-    width = max(0.9 * spread * len(cells) ** -0.2, NARROWEST, np.ptp(cells) / 400)
-    first, last = cells.min() - 3 * width, cells.max() + 3 * width
-    step = (last - first) / (GRID - 1)
-    place = (cells - first) / step
-    left = np.minimum(place.astype(np.intp), GRID - 2)
-    share = place - left
-    counts = np.bincount(left, 1 - share, GRID) + np.bincount(left + 1, share, GRID)
-    return float(first), float(step), gaussian_filter1d(counts, width / step, mode="constant") / (n_cells * step)

@@ -21,7 +21,7 @@ from unmuddle.cleaning import HybridCleaner
 from unmuddle.core.prox import Array
 from unmuddle.errors import InvalidDataError
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """Of the model file; a change of what it holds raises it."""
 
 TRUSTED = frozenset(
@@ -40,7 +40,10 @@ TRUSTED = frozenset(
         "cleaning.judging.Trial",
         "core.categories.Category",
         "core.cellwise.CellModel",
-        "core.cellwise.Densities",
+        "core.cellwise.Pairs",
+        "core.margins.Bulk",
+        "core.margins.Densities",
+        "core.margins.Grades",
         "core.borders.Doubt",
         "core.evidence.Evidence",
         "core.kernel.Ridge",

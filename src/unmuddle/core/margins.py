@@ -1,0 +1,160 @@
+"""Columns by themselves: how likely a cell is in its column, where the bulk of a column ends; lumps and grades."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter1d
+
+from unmuddle.core.prox import Array
+
+Mask = NDArray[np.bool_]
+
+FAR = 3.5
+"""Robust deviations beyond which a cell is far out."""
+
+INNER, INNER_TO_DEVIATION = (0.15, 0.5, 0.85), 1.0364
+"""Quantiles from which the deviation of either side is measured; what lies between two of them in a normal sample."""
+
+GRID, NARROWEST = 512, 0.05
+"""Points of a column's density, its least bandwidth in scaled units."""
+
+REACH = 40.0
+"""Robust deviations beyond which cells have no part in the density of their column: a few of them would coarsen it so
+far that smaller errors hide in it."""
+
+LOOKED, TOGETHER, LUMPS, LUMPED = 1000, 5, 20, 0.7
+"""Rows that are looked at for lumps; cells of one value that make a lump; at most so many lumps with more than this
+share of the cells make a column lumped, as counts and grades are: a smooth density has nothing to say there."""
+
+MOST_GRADES, SEEN = 10, 5
+"""Different values that a column of grades may have, and rows in which each is met; 0 and 1 need not be."""
+
+STEPS = 2.0
+"""Gaps, each as wide as the one next to the middle, by which a grade may be away from the others."""
+
+
+class Grades(NamedTuple):
+    """The values of a column that has few, as marks, counts and answers to yes or no have."""
+
+    column: int
+    levels: Array
+
+    def ends(self) -> tuple[float, float]:
+        """Between which rare values are as good as frequent ones, for levels round 0; what is far off all is not."""
+        gaps, middle = np.diff(self.levels), int(np.abs(self.levels).argmin())
+        reach = STEPS * (1.0 + 1e-9) * gaps[max(middle - 1, 0) : middle + 1].min()
+        wide = np.flatnonzero(gaps > reach)
+        first, last = wide[wide < middle].max(initial=-1) + 1, wide[wide >= middle].min(initial=len(gaps))
+        return float(self.levels[first] - reach), float(self.levels[last] + reach)
+
+    def snap(self, cells: Array) -> Array:
+        """The nearest values."""
+        borders = (self.levels[1:] + self.levels[:-1]) / 2
+        return self.levels[np.searchsorted(borders, cells)]
+
+
+@dataclass(frozen=True)
+class Densities:
+    """A smooth density for each column, on a grid; one cell more than were seen may be anywhere.
+
+    That one has a Cauchy distribution: else a gross cell outside of what was seen would be explained by no column.
+    """
+
+    lowest: Array
+    steps: Array
+    values: Array
+    counts: Array
+    """Number of cells seen."""
+
+    @classmethod
+    def of(cls, X: Array, present: Mask) -> Self:
+        """Kernel estimates with Silverman's bandwidth."""
+        columns = [_smooth(X[present[:, j], j]) for j in range(X.shape[1])]
+        lowest, steps, values = zip(*columns, strict=True)
+        return cls(np.array(lowest), np.array(steps), np.array(values), present.sum(axis=0))
+
+    def log(self, X: Array) -> Array:
+        """Log density of every cell in its column."""
+        found = np.empty_like(X)
+        for j, (low, step, values) in enumerate(zip(self.lowest, self.steps, self.values, strict=True)):
+            found[:, j] = np.interp((X[:, j] - low) / step, np.arange(GRID), values, left=0.0, right=0.0)
+        anywhere = FAR / np.pi / (FAR**2 + X**2)
+        logs: Array = np.log((self.counts * found + anywhere) / (self.counts + 1))
+        return logs
+
+
+@dataclass(frozen=True)
+class Bulk:
+    """Where the bulk of each column begins and ends."""
+
+    low: Array
+    high: Array
+
+    @classmethod
+    def of(cls, X: Array, graded: tuple[Grades, ...] = ()) -> Self:
+        """For scaled columns (NaN where a cell is missing): a long tail on one side lengthens the bulk on that side."""
+        empty = np.isnan(X).all(axis=0)
+        low, middle, high = np.nanquantile(np.where(empty, 0.0, X), INNER, axis=0)
+        below, above = (np.maximum(1.0, side / INNER_TO_DEVIATION) for side in (middle - low, high - middle))
+        first, last = middle - FAR * below, middle + FAR * above
+        for each in graded:
+            least, most = each.ends()
+            first[each.column], last[each.column] = min(first[each.column], least), max(last[each.column], most)
+        return cls(first, last)
+
+    def is_far(self, X: Array) -> Mask:
+        """Cells outside; no missing one is."""
+        below: Mask = np.less(X, self.low)
+        return below | np.greater(X, self.high)
+
+
+def find_lumped(X: Array) -> Mask:
+    """Columns in which most cells share their value with others."""
+    sample = np.sort(X[:: -(-len(X) // LOOKED)], axis=0)
+    return np.array([_is_lumped(cells[~np.isnan(cells)]) for cells in sample.T], dtype=bool)
+
+
+def find_grades(X: Array) -> tuple[Grades, ...]:
+    """Columns of a few whole numbers, or of two values."""
+    found = (_levels_of(X[:, column]) for column in range(X.shape[1]))
+    return tuple(Grades(column, levels) for column, levels in enumerate(found) if len(levels) > 1)
+
+
+def _levels_of(cells: Array) -> Array:
+    """Values that are met often enough, none in a column of other kind."""
+    sample = cells[:: -(-len(cells) // LOOKED)]
+    if len(np.unique(sample[~np.isnan(sample)])) > MOST_GRADES:
+        return np.zeros(0)
+    values, counts = np.unique(cells[~np.isnan(cells)], return_counts=True)
+    if len(values) > MOST_GRADES or (len(values) > 2 and not np.array_equal(values, np.round(values))):
+        return np.zeros(0)
+    return values[(counts >= SEEN) | np.isin(values, (0.0, 1.0))]
+
+
+def _is_lumped(cells: Array) -> bool:
+    """For sorted cells."""
+    ends = np.flatnonzero(np.diff(cells, append=np.inf))
+    sizes = np.diff(ends, prepend=-1)
+    lumps = sizes[sizes >= TOGETHER]
+    return len(lumps) <= LUMPS and bool(lumps.sum() > LUMPED * len(cells))
+
+
+def _smooth(cells: Array) -> tuple[float, float, Array]:
+    """Lowest point, step and values of a column's density."""
+    n_cells, cells = len(cells), cells[np.abs(cells) <= REACH]
+    if len(cells) == 0:
+        n_cells, cells = 1, np.zeros(1)
+    low, high = np.quantile(cells, [0.25, 0.75])
+    spread = min(cells.std(), (high - low) / 1.34) or cells.std()
+    width = max(0.9 * spread * len(cells) ** -0.2, NARROWEST, np.ptp(cells) / 400)
+    first, last = cells.min() - 3 * width, cells.max() + 3 * width
+    step = (last - first) / (GRID - 1)
+    place = (cells - first) / step
+    left = np.minimum(place.astype(np.intp), GRID - 2)
+    share = place - left
+    counts = np.bincount(left, 1 - share, GRID) + np.bincount(left + 1, share, GRID)
+    return float(first), float(step), gaussian_filter1d(counts, width / step, mode="constant") / (n_cells * step)

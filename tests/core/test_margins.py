@@ -1,0 +1,122 @@
+"""Columns by themselves: kernel estimates, normal and skewed samples, marks and counts."""
+
+import numpy as np
+import pytest
+from scipy.stats import cauchy, gaussian_kde, norm
+
+from unmuddle.core import margins
+from unmuddle.core.margins import Bulk, Densities, Grades, find_grades, find_lumped
+from unmuddle.estimators.scaling import inner_scaling
+
+
+def test_densities_of_columns_are_gaussian_kernel_estimates():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=500), rng.exponential(size=500), np.round(rng.normal(size=500))])
+    present = rng.random(X.shape) < 0.8
+    densities = Densities.of(X, present)
+    for j in range(3):
+        cells = X[present[:, j], j]
+        spread = min(cells.std(), np.subtract(*np.quantile(cells, [0.75, 0.25])) / 1.34)
+        width = 0.9 * spread * len(cells) ** -0.2
+        expected = gaussian_kde(cells, width / cells.std(ddof=1))
+        at = np.linspace(cells.min(), cells.max(), 100)
+        grid = np.tile(at[:, None], (1, 3))
+        assert np.allclose(np.exp(densities.log(grid)[:, j]), expected(at), atol=0.01 * expected(at).max())
+
+
+def test_densities_integrate_to_one_even_of_constant_or_empty_columns_and_under_gross_cells():
+    X = np.random.default_rng(1).normal(size=(300, 4))
+    X[:, 1], X[0, 2] = 2.0, 1e3
+    present = np.ones(X.shape, dtype=bool)
+    present[:, 3] = False
+    densities = Densities.of(X, present)
+    assert np.allclose(densities.values.sum(axis=1) * densities.steps, 1.0, atol=0.01)
+
+
+def test_a_cell_unlike_any_seen_is_as_likely_as_one_more_cell_from_anywhere():
+    X = np.random.default_rng(1).normal(size=(300, 2))
+    densities = Densities.of(X, np.ones(X.shape, dtype=bool))
+    at = np.array([[50.0, -1e6]])
+    assert np.allclose(densities.log(at), cauchy.logpdf(at, scale=margins.FAR) - np.log(301))
+
+
+def far_share(column):
+    X = column[:, None]
+    X = inner_scaling(X).apply(X)
+    return Bulk.of(X).is_far(X).mean()
+
+
+def test_the_bulk_of_a_normal_column_ends_at_three_and_a_half_deviations():
+    quantiles = norm.ppf((np.arange(100_000) + 0.5) / 100_000)[:, None]
+    bulk = Bulk.of(inner_scaling(quantiles).apply(quantiles))
+    assert (bulk.low[0], bulk.high[0]) == pytest.approx((-3.5, 3.5), abs=0.01)
+
+
+@pytest.mark.parametrize("skew", [0.5, 1.0])
+def test_a_long_tail_lengthens_the_bulk_on_its_side_alone(skew):
+    """Less than half of the cells are far out that would be with one deviation for both sides."""
+    column = np.exp(skew * norm.ppf((np.arange(20_000) + 0.5) / 20_000))
+    low, middle, high = np.quantile(column, [0.15, 0.5, 0.85])
+    both = np.mean(np.abs(column - middle) > 3.5 * (high - low) / 2.0729)
+    assert 0 < far_share(column) < both / 2
+    assert far_share(-column) == far_share(column)
+
+
+def test_gross_cells_on_one_side_are_far_out_all_the_same():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 1))
+    X[:100] = rng.uniform(8, 12, (100, 1))
+    scaled = inner_scaling(X).apply(X)
+    assert Bulk.of(scaled).is_far(scaled)[:100].all()
+
+
+def test_no_missing_cell_is_far_out_and_an_empty_column_has_a_bulk():
+    X = np.full((20, 2), np.nan)
+    X[:10, 0] = np.arange(10)
+    bulk = Bulk.of(X)
+    assert np.isfinite(bulk.low).all()
+    assert np.isfinite(bulk.high).all()
+    assert not bulk.is_far(X)[10:].any()
+
+
+def test_columns_of_few_whole_numbers_or_two_values_are_grades_but_a_single_odd_cell_is_none():
+    rare, odd, two, halves = (
+        np.zeros(50),
+        np.full(50, 7.0),
+        np.repeat([2.5, 9.0], 25),
+        np.tile([0.5, 1.5, 2.0], 17)[:50],
+    )
+    rare[3], odd[3] = 1.0, 700.0
+    marks = np.tile([1.0, 2.0, 3.0, 4.0, 5.0], 10)
+    marks[7] = 99.0
+    X = np.column_stack([np.arange(50.0), rare, odd, two, np.full(50, np.nan), np.ones(50), halves, marks])
+    found = {each.column: each.levels.tolist() for each in find_grades(X)}
+    assert found == {1: [0.0, 1.0], 3: [2.5, 9.0], 7: [1.0, 2.0, 3.0, 4.0, 5.0]}
+
+
+def test_rare_grades_are_in_the_bulk_and_codes_far_off_are_not():
+    column = np.repeat([3.0, 1.0, 2.0, 4.0, 6.0, 19.0], [900, 20, 30, 40, 3, 7])[:, None]
+    scaling = inner_scaling(column)
+    (grades,) = find_grades(column)
+    assert grades.levels.tolist() == [1.0, 2.0, 3.0, 4.0, 19.0]
+    scaled = scaling.apply(column)
+    levels = (grades.levels - scaling.centre) / scaling.scale
+    far = Bulk.of(scaled, (Grades(0, levels),)).is_far(scaled)
+    assert np.unique(column[far]).tolist() == [19.0]
+    assert np.unique(column[Bulk.of(scaled).is_far(scaled)]).tolist() == [6.0, 19.0]
+
+
+def test_cells_snap_to_the_nearest_grade():
+    cells = np.random.default_rng(0).uniform(-3, 12, 200)
+    levels = np.array([0.0, 1.0, 2.0, 7.0])
+    expected = levels[np.abs(cells[:, None] - levels).argmin(axis=1)]
+    assert np.array_equal(Grades(0, levels).snap(cells), expected)
+
+
+def test_columns_whose_cells_share_their_values_are_lumped():
+    rng = np.random.default_rng(0)
+    counts, smooth = rng.poisson(3.0, 3000).astype(float), rng.normal(size=3000)
+    mixed = np.where(rng.random(3000) < 0.5, counts, smooth)
+    holed = np.where(rng.random(3000) < 0.3, np.nan, counts)
+    X = np.column_stack([counts, smooth, mixed, holed, np.full(3000, np.nan)])
+    assert find_lumped(X).tolist() == [True, False, False, True, False]
