@@ -1,4 +1,4 @@
-"""Killed at random moments, out of space, read-only: the command as a user runs it. Slow."""
+"""Killed at any moment, out of space, read-only: the command as a user runs it. Slow."""
 
 import os
 import random
@@ -27,24 +27,15 @@ def contents(folder):
     return {p.name: p.read_bytes() for p in Path(folder).glob("table1*") if "times" not in p.name}
 
 
-@pytest.fixture(name="pace", scope="module")
-def _pace(tmp_path_factory):
-    """Seconds until a run has its store, and from then to its end: on a fast machine a moment is short."""
-    folder, began = tmp_path_factory.mktemp("pace"), time.monotonic()
-    process = start(folder)
-    stored = wait_for_store(folder) - began
-    assert process.wait(timeout=300) == 0
-    return stored, time.monotonic() - began - stored
-
-
 def start(folder, **options):
     return subprocess.Popen([*COMMAND, "--out", folder], **({"stderr": subprocess.DEVNULL} | options))
 
 
-def wait_for_store(folder):
-    while not (folder / "cells.jsonl").exists():  # the run begins with its store
-        time.sleep(0.02)
-    return time.monotonic()
+def wait_for_lines(folder, process, lines):
+    """Until the store has so many lines, or the run is over: moments that do not depend on how fast a machine is."""
+    store = folder / "cells.jsonl"
+    while process.poll() is None and not (store.exists() and store.read_bytes().count(b"\n") >= lines):
+        time.sleep(0.01)
 
 
 @pytest.fixture(name="expected", scope="module")
@@ -56,15 +47,16 @@ def _expected(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_killed_at_ten_random_moments_and_resumed_the_table_is_the_same(tmp_path, expected, pace):
+def test_killed_at_ten_moments_and_resumed_the_table_is_the_same(tmp_path, expected):
     rng, killed = random.Random(0), 0
-    for _ in range(10):
+    for lines in range(1, 51, 5):  # of 61
         process = start(tmp_path, stdout=subprocess.DEVNULL)
-        time.sleep(pace[0] + rng.uniform(0.0, 0.6) * pace[1])
+        wait_for_lines(tmp_path, process, lines)
+        time.sleep(rng.uniform(0.0, 0.1))
         killed += process.poll() is None
         process.send_signal(signal.SIGKILL)
         process.wait()
-    assert killed >= 3  # else the moments were too late to show anything
+    assert killed >= 8
     assert run(tmp_path).returncode == 0
     assert contents(tmp_path) == expected
     assert not list(tmp_path.glob(".*"))
@@ -142,11 +134,10 @@ def test_a_read_only_disk_is_refused_before_anything_is_run(mount):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", [0.02, 0.1, 0.25, 0.4])
-def test_ctrl_c_says_how_to_go_on(tmp_path, pace, share):
+@pytest.mark.parametrize("lines", [1, 5, 15, 25])
+def test_ctrl_c_says_how_to_go_on(tmp_path, lines):
     process = start(tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    wait_for_store(tmp_path)
-    time.sleep(share * pace[1])
+    wait_for_lines(tmp_path, process, lines)
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130

@@ -96,10 +96,14 @@ class Bulk:
 
     @classmethod
     def of(cls, X: Array, graded: tuple[Grades, ...] = ()) -> Self:
-        """For scaled columns (NaN where a cell is missing): a long tail on one side lengthens the bulk on that side."""
+        """For scaled columns (NaN where a cell is missing): a long tail on one side lengthens the bulk on that side.
+
+        By the geometric mean of one deviation for both sides and one of its own: what makes a side long may be a tail,
+        or gross cells.
+        """
         empty = np.isnan(X).all(axis=0)
         low, middle, high = np.nanquantile(np.where(empty, 0.0, X), INNER, axis=0)
-        below, above = (np.maximum(1.0, side / INNER_TO_DEVIATION) for side in (middle - low, high - middle))
+        below, above = (np.sqrt(np.maximum(1.0, side / INNER_TO_DEVIATION)) for side in (middle - low, high - middle))
         first, last = middle - FAR * below, middle + FAR * above
         for each in graded:
             least, most = each.ends()

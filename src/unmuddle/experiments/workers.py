@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -134,15 +135,16 @@ def start_workers(n: int, trade: Trade[Cell, Record], plugins: Sequence[Path] = 
 
 @contextmanager
 def _deaf_to_ctrl_c() -> Iterator[None]:
-    """Ignore the signal here for a moment, and in processes started meanwhile for good."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may set signals, and only it gets them
+    """Hold the signal back here for a moment, and in processes started meanwhile for good."""
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "pthread_sigmask"):
+        yield  # only the main thread gets signals; on Windows they cannot be held back
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    resource_tracker.ensure_running()  # which would let signals through again when it is started
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _work(line: Connection, run: Callable[[Cell], Record], plugins: tuple[Path, ...]) -> None:
