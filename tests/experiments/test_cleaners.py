@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from experiments.stand_in import StandIn
-from unmuddle import datasets
+from unmuddle import HybridCleaner, datasets
 from unmuddle.datasets import load_wine, registry
 from unmuddle.datasets.cifar10n import load_people
 from unmuddle.errors import DatasetError
@@ -164,7 +164,7 @@ def test_all_that_a_cleaner_says_reaches_its_record(stand_in):
     assert record.status == "done", record.reason
     task, truth = tasks.make_task(cell)
     model = StandIn()
-    repaired = model.fit_clean(task.X, task.y).y
+    repaired = model.fit(task.X, task.y).predict(task.X)
     assert record.scores["labels_right"] == np.mean(repaired == truth.y)
     assert record.scores["labels_changed"] == record.scores["labels_flagged"] == np.mean(repaired != task.y)
     assert record.scores["flag_recall"] == np.mean((repaired != task.y)[truth.labels])
@@ -189,6 +189,14 @@ def test_a_cleaner_gets_its_estimator_and_features_as_the_runner_scaled_them(mon
     assert [rest for _, *rest in seen] == [[None, True], [None, True], [None, False]]
     assert seen[0][0] is None
     assert seen[1][0].param_grid == {"C": list(STRENGTHS)}
+
+
+def test_labels_that_are_scored_are_those_that_a_user_gets():
+    task, _ = tasks.make_task(Cell("hybrid", "wine", Noise("none", "flip(rate=0.2)"), 0))
+    cleaned = HybridCleaner(scale=None, random_state=task.random_state).fit_clean(task.X, task.y)
+    answer = cleaners.fit_hybrid(task)
+    np.testing.assert_array_equal(answer.labels, cleaned.y)
+    assert (cleaned.y != task.y).any()
 
 
 FAKE = """

@@ -85,8 +85,6 @@ class Judged(NamedTuple):
     rows: Array
     wrong: Mask
     log_odds: Array
-    residuals: Array
-    variances: Array
 
 
 @dataclass(frozen=True)
@@ -156,8 +154,7 @@ class CellModel:
             _put(evidence, far, self.pairs, self.pairs.evidence(values, filled, self.mean, variances))
             log_odds = np.where(judged, evidence + prior, -np.inf)
             wrong = log_odds > 0
-        rows = fill(values, present & ~wrong, self.mean, self.precision).rows
-        return Judged(rows, wrong, log_odds, filled.residuals, filled.variances)
+        return Judged(complete(values, present & ~wrong, self.mean, self.precision), wrong, log_odds)
 
 
 def fit_cells(
@@ -192,9 +189,8 @@ def fit_cells(
         if np.mean(wrong != before[0]) <= ALIKE and np.abs(covariance - before[1]).max() <= STILL:
             break
     precision = linalg.inv(covariance, check_finite=False)
-    filled = fill(values, present & ~wrong, mean, precision)
     model = CellModel(mean, covariance, precision, densities, bulk, pairs, shift, trust, *chances, single)
-    return model, Judged(filled.rows, wrong, log_odds, filled.residuals, filled.variances)
+    return model, Judged(complete(values, present & ~wrong, mean, precision), wrong, log_odds)
 
 
 def fill(X: Array, observed: Mask, mean: Array, precision: Array) -> Filled:
@@ -218,6 +214,17 @@ def fill(X: Array, observed: Mask, mean: Array, precision: Array) -> Filled:
     return Filled(mean + deviations, residuals, variances, covariance.reshape(precision.shape))
 
 
+def complete(X: Array, observed: Mask, mean: Array, precision: Array) -> Array:
+    """Every row completed from its observed cells, and no more than that."""
+    deviations = np.where(observed, X - mean, 0.0)
+    pull = deviations @ precision
+    for rows, places, real in _alike(observed):
+        pulled = np.where(real, pull[rows[:, None], places], 0.0)
+        found = np.linalg.solve(_blocks(precision, places, real), pulled[:, :, None])[:, :, 0]
+        deviations[np.repeat(rows, real.sum(axis=1)), places[real]] = -found[real]
+    return mean + deviations
+
+
 def shrinkage(X: Array) -> float:
     """Ledoit and Wolf's weight of a multiple of the identity, for the covariance of centred rows."""
     n, d = X.shape
@@ -231,8 +238,13 @@ def shrinkage(X: Array) -> float:
 def _inverse_blocks(precision: Array, places: NDArray[np.intp], real: Mask) -> Array:
     """For each row the inverse of the block of its places; zero where a place is padding."""
     pairs = real[:, :, None] & real[:, None, :]
-    blocks = np.where(pairs, precision[places[:, :, None], places[:, None, :]], np.eye(places.shape[1]))
-    return np.where(pairs, np.linalg.inv(blocks), 0.0)
+    return np.where(pairs, np.linalg.inv(_blocks(precision, places, real)), 0.0)
+
+
+def _blocks(precision: Array, places: NDArray[np.intp], real: Mask) -> Array:
+    """For each row the block of its places; the identity where a place is padding."""
+    pairs = real[:, :, None] & real[:, None, :]
+    return np.where(pairs, precision[places[:, :, None], places[:, None, :]], np.eye(places.shape[1]))
 
 
 def _split(X: Array) -> tuple[Mask, Array]:

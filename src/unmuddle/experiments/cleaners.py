@@ -57,17 +57,16 @@ def fit_hybrid_forest(task: Task) -> Answer:
 def clean(task: Task, estimator: Any, *, overlap: bool = True) -> Answer:
     """Everything that the cleaner says."""
     cleaner = HybridCleaner(estimator, scale=None, overlap=overlap, random_state=task.random_state)
-    cleaned = cleaner.fit_clean(task.X, task.y)
-    issues = cleaner.label_issues_.sort_values("row")
-    confidence = issues["confidence"].to_numpy(dtype=np.float64)
+    issues = cleaner.fit(task.X, task.y).label_issues_.sort_values("row")
+    confidence, flags = issues["confidence"].to_numpy(dtype=np.float64), issues["flag"].to_numpy(dtype=bool)
     return Answer(
         predict=cleaner.predict,
         label_scores=confidence,
-        labels=np.asarray(cleaned.y),
+        labels=np.where(flags, issues["suggested"].to_numpy(dtype=task.y.dtype), task.y),
         features=cleaner.recovered_,
         cell_scores=cleaner.cell_scores_,
         label_confidence=confidence,
-        label_flags=issues["flag"].to_numpy(dtype=bool),
+        label_flags=flags,
         cell_flags=_mask(cleaner.cell_issues_, task.X.shape),
         noise_rate=_noise_rate(cleaner.noise_report_),
     )
