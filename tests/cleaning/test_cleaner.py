@@ -272,6 +272,41 @@ def test_of_two_categories_that_contradict_each_other_one_is_changed():
     assert pairs == set(zip("ABCDE", "vwxyz", strict=True))
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_missing_category_that_nothing_speaks_for_is_a_common_one(seed):
+    rng = np.random.default_rng(seed)
+    rows = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc"))
+    trees = np.array(["ash", "birch", "cedar", "oak"], dtype=object)[rng.choice(4, 300, p=[0.1, 0.1, 0.35, 0.45])]
+    trees[:30] = None
+    cleaned = cleaner().fit_clean(rows.assign(tree=trees), rows["a"] > 0)
+    assert set(cleaned.X["tree"][:30]) <= {"cedar", "oak"}
+
+
+def test_a_wrong_yes_or_no_is_not_laid_to_the_numbers_that_contradict_it():
+    rng = np.random.default_rng(0)
+    yes = (rng.random(300) < 0.4).astype(int)
+    rows = pd.DataFrame({"yes": yes, "x": 5 * yes, "w": 5 * yes})
+    rows[["x", "w"]] += 0.3 * rng.normal(size=(300, 2))
+    spoilt = rng.choice(300, 8, replace=False)
+    rows.loc[spoilt, "yes"] = 1 - yes[spoilt]
+    model = cleaner()
+    for cleaned in (model.fit_clean(rows, yes ^ (rng.random(300) < 0.05)), model.clean(rows)):
+        cells = cleaned.audit[cleaned.audit["kind"] == "cell"]
+        assert set(cells["column"]) == {"yes"}
+        assert sorted(cells["row"]) == sorted(spoilt)
+        assert np.array_equal(cleaned.X["yes"], yes)
+
+
+def test_a_stray_number_among_marks_leaves_the_rare_ones_alone():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(200, 3))
+    marks = rng.choice([1.0, 2.0, 3.0, 4.0, 5.0], 200, p=[0.03, 0.05, 0.8, 0.07, 0.05])
+    marks[0], marks[1] = 3.7, 99.0
+    found = cleaner().fit(np.column_stack([rows, marks]), np.arange(200) % 2).cell_issues_
+    assert found["row"][found["column"] == 3].tolist() == [1]
+    assert found["recovered"].iloc[-1] in {1.0, 2.0, 3.0, 4.0, 5.0}
+
+
 def test_a_number_that_a_column_of_two_values_never_had_is_the_one_that_is_wrong():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 30)

@@ -252,7 +252,7 @@ def test_a_column_of_two_values_is_judged_by_discriminant_analysis():
     others = np.outer(codes, [1.0, 0.5, -1.0]) + rng.normal(size=(400, 3)) @ rng.normal(size=(3, 3))
     X = np.column_stack([codes, others])
     mean, S, every = X.mean(axis=0), np.cov(X.T, bias=True), np.ones(X.shape, dtype=bool)
-    pairs = Pairs.of(X, every, (Grades(0, np.array([0.0, 1.0])),))
+    pairs = Pairs.of(X, every, (Grades(0, np.array([0.0, 1.0]), 0.0, 1.0, strict=True),))
     found = pairs.evidence(X, fill(X, every, mean, np.linalg.inv(S)), mean, np.diag(S))[:, 0]
     chances = LinearDiscriminantAnalysis(solver="lsqr").fit(others, codes).predict_proba(others)
     shares = np.bincount(codes) / len(codes)
@@ -267,9 +267,9 @@ def test_columns_that_go_with_no_other_keep_their_tails_and_rare_values():
     rare = (rng.random(600) < 0.02).astype(float)
     X = np.column_stack([rng.exponential(size=600), rng.gamma(2.0, size=600), rng.poisson(1.5, 600), marks, rare])
     scaling = inner_scaling(X)
-    grades = find_grades(X)
+    grades = find_grades(X, range(5))
     assert [each.column for each in grades] == [2, 3, 4]
-    graded = tuple(Grades(j, (levels - scaling.centre[j]) / scaling.scale[j]) for j, levels in grades)
+    graded = tuple(each.scale(scaling.centre[each.column], scaling.scale[each.column]) for each in grades)
     _, judged = fit_cells(scaling.apply(X), graded=graded)
     assert not judged.wrong[:, 2:].any()
     assert judged.wrong[:, :2].mean() < 0.025

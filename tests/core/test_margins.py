@@ -80,38 +80,55 @@ def test_no_missing_cell_is_far_out_and_an_empty_column_has_a_bulk():
     assert not bulk.is_far(X)[10:].any()
 
 
+def grades_of(*columns):
+    X = np.column_stack(columns)
+    return {each.column: each for each in find_grades(X, range(X.shape[1]))}
+
+
 def test_columns_of_few_whole_numbers_or_two_values_are_grades_but_a_single_odd_cell_is_none():
-    rare, odd, two, halves = (
-        np.zeros(50),
-        np.full(50, 7.0),
-        np.repeat([2.5, 9.0], 25),
-        np.tile([0.5, 1.5, 2.0], 17)[:50],
-    )
+    rare, odd, two = np.zeros(50), np.full(50, 7.0), np.repeat([2.5, 9.1], 25)
     rare[3], odd[3] = 1.0, 700.0
-    marks = np.tile([1.0, 2.0, 3.0, 4.0, 5.0], 10)
+    thirds, halves, marks = (
+        np.tile([1 / 3, 2 / 3, 1.0], 17)[:50],
+        np.tile([0.5, 1.0, 2.5], 17)[:50],
+        np.arange(50) % 5.0,
+    )
     marks[7] = 99.0
-    X = np.column_stack([np.arange(50.0), rare, odd, two, np.full(50, np.nan), np.ones(50), halves, marks])
-    found = {each.column: each.levels.tolist() for each in find_grades(X)}
-    assert found == {1: [0.0, 1.0], 3: [2.5, 9.0], 7: [1.0, 2.0, 3.0, 4.0, 5.0]}
+    found = grades_of(np.arange(50.0), rare, odd, two, np.full(50, np.nan), np.ones(50), thirds, halves, marks)
+    assert {column: each.levels.tolist() for column, each in found.items()} == {
+        1: [0.0, 1.0],
+        3: [2.5, 9.1],
+        7: [0.5, 1.0, 2.5],
+        8: [0.0, 1.0, 2.0, 3.0, 4.0],
+    }
+    assert [each.strict for each in found.values()] == [True, True, False, False]
+
+
+def test_a_stray_cell_does_not_make_grades_numbers_like_any_others():
+    yes, marks = np.repeat([0.0, 1.0], [90, 10]), np.repeat([1.0, 2.0, 3.0, 4.0, 5.0], 20)
+    yes[0], marks[0] = 0.37, 3.7
+    found = grades_of(yes, marks)
+    assert found[0].levels.tolist() == [0.0, 1.0]
+    assert not found[0].strict
+    assert found[1].levels.tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
 
 
 def test_rare_grades_are_in_the_bulk_and_codes_far_off_are_not():
-    column = np.repeat([3.0, 1.0, 2.0, 4.0, 6.0, 19.0], [900, 20, 30, 40, 3, 7])[:, None]
-    scaling = inner_scaling(column)
-    (grades,) = find_grades(column)
-    assert grades.levels.tolist() == [1.0, 2.0, 3.0, 4.0, 19.0]
-    scaled = scaling.apply(column)
-    levels = (grades.levels - scaling.centre) / scaling.scale
-    far = Bulk.of(scaled, (Grades(0, levels),)).is_far(scaled)
-    assert np.unique(column[far]).tolist() == [19.0]
-    assert np.unique(column[Bulk.of(scaled).is_far(scaled)]).tolist() == [6.0, 19.0]
+    column = np.repeat([3.0, 1.0, 2.0, 4.0, 5.0, 6.0, 19.0], [900, 20, 30, 40, 2, 1, 7])
+    grades = grades_of(column)[0]
+    assert grades.levels.tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    scaling = inner_scaling(column[:, None])
+    scaled = scaling.apply(column[:, None])
+    graded = (grades.scale(float(scaling.centre[0]), float(scaling.scale[0])),)
+    assert np.unique(column[Bulk.of(scaled, graded).is_far(scaled)[:, 0]]).tolist() == [19.0]
+    assert np.unique(column[Bulk.of(scaled).is_far(scaled)[:, 0]]).tolist() == [6.0, 19.0]
 
 
 def test_cells_snap_to_the_nearest_grade():
     cells = np.random.default_rng(0).uniform(-3, 12, 200)
     levels = np.array([0.0, 1.0, 2.0, 7.0])
     expected = levels[np.abs(cells[:, None] - levels).argmin(axis=1)]
-    assert np.array_equal(Grades(0, levels).snap(cells), expected)
+    assert np.array_equal(Grades(0, levels, 0.0, 7.0, strict=False).snap(cells), expected)
 
 
 def test_columns_whose_cells_share_their_values_are_lumped():

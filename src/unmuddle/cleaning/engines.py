@@ -139,9 +139,11 @@ class Gaussian(Engine):
         scaling = inner_scaling(X)
         spread = scaling.scale
         units = spread / np.sqrt(np.mean(spread**2)) if self.common_units else np.ones_like(spread)
-        scaled, blocks, grades = _bounded(scaling.apply(X)), _columns_of(self.blocks), find_grades(X)
-        graded = tuple(_scaled(each, scaling) for each in grades)
-        model, judged = fit_cells(scaled, single=_outside(blocks, X.shape[1]), graded=graded)
+        scaled, blocks = _bounded(scaling.apply(X)), _columns_of(self.blocks)
+        single = _outside(blocks, X.shape[1])
+        grades = find_grades(X, np.flatnonzero(single).tolist())
+        graded = tuple(each.scale(scaling.centre[each.column], scaling.scale[each.column]) for each in grades)
+        model, judged = fit_cells(scaled, single=single, graded=graded)
         categories = learn_categories(scaled, blocks, model, judged.rows)
         judged = judge_categories(scaled, categories, model, judged)
         covariance = model.covariance * np.outer(units, units)
@@ -192,7 +194,8 @@ class Transformer(Engine):
         denoised = (
             self._denoise_folds(X, codes, folds, scaling) if self.uses_labels else _denoise(transformer, X, scaling)
         )
-        judged = _outside([*_columns_of(self.blocks), *([each.column] for each in find_grades(X))], X.shape[1])
+        pairs = [[each.column] for each in find_grades(X, range(X.shape[1])) if len(each.levels) == 2]
+        judged = _outside([*_columns_of(self.blocks), *pairs], X.shape[1])
         fitted = FittedTransformer(transformer, scaling, inner_scaling(X - denoised).scale, judged)
         return fitted, fitted.report(X, denoised)
 
@@ -281,11 +284,6 @@ def _bounded(scaled: Array) -> Array:
 def _columns_of(blocks: Blocks) -> list[Columns]:
     """Of categories, three and more."""
     return [np.arange(*ends) for ends in blocks if ends[1] > ends[0] + 1]
-
-
-def _scaled(grades: Grades, scaling: Scaling) -> Grades:
-    levels = (grades.levels - scaling.centre[grades.column]) / scaling.scale[grades.column]
-    return grades._replace(levels=levels)
 
 
 def _outside(blocks: Sequence[Columns | list[int]], n_columns: int) -> Mask:

@@ -23,7 +23,7 @@ which is linear discriminant analysis.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -62,6 +62,9 @@ SETTLED = 1e-7
 RIDGE = 1e-6
 """Added to the covariance, so that constant columns can be inverted."""
 
+SAME, ODD = 1e-6, 50.0
+"""Distance up to which a cell is a value, in scaled units; log odds that one which is none is wrong."""
+
 TINY = 1e-12
 """Least precision of a cell given the others of its row."""
 
@@ -89,24 +92,28 @@ class Judged(NamedTuple):
 
 @dataclass(frozen=True)
 class Pairs:
-    """Columns of two values, these values, the lower ones first, and their shares."""
+    """Columns of two values, these values, the lower ones first, their shares, and whether there is nothing else."""
 
     columns: NDArray[np.intp]
     levels: Array
     shares: Array
+    strict: Mask
+    errors: Array
+    """Shares of wrong cells."""
 
     @classmethod
     def of(cls, X: Array, present: Mask, graded: tuple[Grades, ...]) -> Self:
-        """For rows in which the values are those of the grades."""
+        """Of the grades with two levels; a stray cell counts as the nearer one."""
         pairs = [each for each in graded if len(each.levels) == 2]
         columns = np.array([each.column for each in pairs], dtype=np.intp)
         levels = np.array([each.levels for each in pairs]).reshape(-1, 2).T
         high = np.sum(present[:, columns] & (X[:, columns] > levels.mean(axis=0)), axis=0)
         share = (high + 1.0) / (present[:, columns].sum(axis=0) + 2.0)
-        return cls(columns, levels, np.array([1.0 - share, share]))
+        strict = np.array([each.strict for each in pairs], dtype=bool)
+        return cls(columns, levels, np.array([1.0 - share, share]), strict, np.full(len(pairs), START[1]))
 
     def evidence(self, X: Array, filled: Filled, mean: Array, variances: Array) -> Array:
-        """Log odds that cells are wrong, were it a toss-up."""
+        """Log odds that cells are wrong, were it a toss-up; what is neither value is, where there is nothing else."""
         residuals, given_row = filled.residuals[:, self.columns], filled.variances[:, self.columns]
         cells, middle, alone = X[:, self.columns], mean[self.columns], variances[self.columns]
 
@@ -116,8 +123,16 @@ class Pairs:
             return tilted / 2
 
         low, high = (np.log(share) + tilt(level) for share, level in zip(self.shares, self.levels, strict=True))
-        odds: Array = np.logaddexp(low, high) - tilt(cells)
+        odd = self.strict & (np.abs(cells - self.levels[:, None]).min(axis=0) > SAME)
+        odds: Array = np.where(odd, ODD, np.logaddexp(low, high) - tilt(cells))
         return odds
+
+    def learn(self, X: Array, observed: Mask, filled: Filled, mean: Array, variances: Array) -> Self:
+        """Shares of wrong cells, column by column, where none was set aside."""
+        found = self.evidence(X, filled, mean, variances)
+        cells = [column[known] for column, known in zip(found.T, observed[:, self.columns].T, strict=True)]
+        errors = [_learn_chance(evidence, START[1], MADE_UP[1], BOUNDS[1]) for evidence in cells]
+        return replace(self, errors=np.array(errors))
 
 
 @dataclass(frozen=True)
@@ -131,7 +146,8 @@ class CellModel:
     bulk: Bulk
     pairs: Pairs
     shift: Array
-    """By how much a column explains its median cell better than the rows do: not held against its cells."""
+    """By how much a column explains its median cell better than the rows do: not held against its cells. None for
+    grades, of which only cells far off all are far out."""
     trust: Array
     """How far the density of a column is to be heard about cells in its bulk, from 0 to 1."""
     chance_far: float
@@ -139,7 +155,7 @@ class CellModel:
     single: Mask
     """Columns whose cells are judged one by one."""
 
-    def judge(self, X: Array, rounds: int = NEW_ROUNDS) -> Judged:
+    def judge(self, X: Array) -> Judged:
         """Which cells of new rows are wrong, and what they should be."""
         present, values = _split(X)
         judged = present & self.single
@@ -147,13 +163,16 @@ class CellModel:
         column, variances = self.densities.log(values) - self.shift, np.diag(self.covariance)
         alone = _alone(values, column, far, self.mean, variances, self.trust)
         prior = logit(np.where(far, self.chance_far, self.chance_near))
+        _put(prior, far, self.pairs, logit(self.pairs.errors))
         wrong = far
-        for _ in range(rounds):
+        for _ in range(ROUNDS if len(self.pairs.columns) else NEW_ROUNDS):
             filled = fill(values, present & ~wrong, self.mean, self.precision)
             evidence = alone - _log_t(filled.residuals, filled.variances)
             _put(evidence, far, self.pairs, self.pairs.evidence(values, filled, self.mean, variances))
             log_odds = np.where(judged, evidence + prior, -np.inf)
-            wrong = log_odds > 0
+            before, wrong = wrong, _next_wrong(log_odds, wrong, far, self.pairs)
+            if np.array_equal(before, wrong):
+                break
         return Judged(complete(values, present & ~wrong, self.mean, self.precision), wrong, log_odds)
 
 
@@ -169,6 +188,7 @@ def fit_cells(
     judged, bulk, lumped = present & single, Bulk.of(X, graded), find_lumped(X)
     far = judged & bulk.is_far(values)
     densities, pairs = Densities.of(values, present), Pairs.of(values, present, graded)
+    is_graded = np.isin(np.arange(X.shape[1]), [each.column for each in graded])
     column = densities.log(values)
     wrong, chances = far, START
     mean, covariance = _start(values, present & ~wrong)
@@ -176,7 +196,7 @@ def fit_cells(
         precision, variances = linalg.inv(covariance, check_finite=False), np.diag(covariance)
         filled = fill(values, present & ~wrong, mean, precision)
         row = _log_t(filled.residuals, filled.variances)
-        shift = np.maximum(0.0, _medians(column - row, present))
+        shift = np.where(is_graded, 0.0, np.maximum(0.0, _medians(column - row, present)))
         trust = np.where(lumped, 0.0, _trust(filled.variances, variances))
         evidence = _alone(values, column - shift, far, mean, variances, trust) - row
         _put(evidence, far, pairs, pairs.evidence(values, filled, mean, variances))
@@ -184,12 +204,18 @@ def fit_cells(
         log_odds = np.where(judged, evidence + logit(np.where(far, *chances)), -np.inf)
         before = wrong, covariance
         wrong = log_odds > 0
+        wrong[:, pairs.columns] &= far[:, pairs.columns]  # one value or the other: trusted until rows are known
         mean = filled.rows.mean(axis=0)
         covariance = _covariance(filled.rows - mean, filled.covariance)
         if np.mean(wrong != before[0]) <= ALIKE and np.abs(covariance - before[1]).max() <= STILL:
             break
     precision = linalg.inv(covariance, check_finite=False)
+    if len(pairs.columns):
+        observed = present & ~wrong
+        pairs = pairs.learn(values, observed, fill(values, observed, mean, precision), mean, np.diag(covariance))
     model = CellModel(mean, covariance, precision, densities, bulk, pairs, shift, trust, *chances, single)
+    if len(pairs.columns):
+        return model, model.judge(X)
     return model, Judged(complete(values, present & ~wrong, mean, precision), wrong, log_odds)
 
 
@@ -279,6 +305,21 @@ def _alone(values: Array, column: Array, far: Mask, mean: Array, variances: Arra
 def _put(evidence: Array, far: Mask, pairs: Pairs, found: Array) -> None:
     """Into its columns, but for cells far out."""
     evidence[:, pairs.columns] = np.where(far[:, pairs.columns], evidence[:, pairs.columns], found)
+
+
+def _next_wrong(log_odds: Array, wrong: Mask, far: Mask, pairs: Pairs) -> Mask:
+    """Cells to set aside next: those that are likelier wrong than right.
+
+    If one of them is new and in a column of two values, it is the likeliest new one of its row alone: others may only
+    seem wrong beside it, and are judged again without it.
+    """
+    found = log_odds > 0
+    new = found & ~wrong & ~far
+    rows = np.flatnonzero(new[:, pairs.columns].any(axis=1))
+    likeliest = np.where(new[rows], log_odds[rows], -np.inf).argmax(axis=1)
+    found[rows] &= ~new[rows]
+    found[rows, likeliest] = True
+    return found
 
 
 def _trust(given_row: Array, variances: Array) -> Array:

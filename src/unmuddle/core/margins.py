@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
@@ -30,31 +31,35 @@ LOOKED, TOGETHER, LUMPS, LUMPED = 1000, 5, 20, 0.7
 """Rows that are looked at for lumps; cells of one value that make a lump; at most so many lumps with more than this
 share of the cells make a column lumped, as counts and grades are: a smooth density has nothing to say there."""
 
-MOST_GRADES, SEEN = 10, 5
-"""Different values that a column of grades may have, and rows in which each is met; 0 and 1 need not be."""
+MOST_GRADES, SEEN, STRAY = 10, 5, 0.05
+"""Different values that a column of grades may have; rows in which one is met that is sure to be a grade; share of the
+cells that may be other numbers."""
 
-STEPS = 2.0
-"""Gaps, each as wide as the one next to the middle, by which a grade may be away from the others."""
+STEPS, MOST_OFF = 2.0, 0.15
+"""Gaps, each as wide as the narrowest, by which a grade may be away from the next one, unless more than this share of
+the cells is beyond."""
 
 
 class Grades(NamedTuple):
-    """The values of a column that has few, as marks, counts and answers to yes or no have."""
+    """A column of few values, as marks, counts and answers to yes or no are."""
 
     column: int
     levels: Array
-
-    def ends(self) -> tuple[float, float]:
-        """Between which rare values are as good as frequent ones, for levels round 0; what is far off all is not."""
-        gaps, middle = np.diff(self.levels), int(np.abs(self.levels).argmin())
-        reach = STEPS * (1.0 + 1e-9) * gaps[max(middle - 1, 0) : middle + 1].min()
-        wide = np.flatnonzero(gaps > reach)
-        first, last = wide[wide < middle].max(initial=-1) + 1, wide[wide >= middle].min(initial=len(gaps))
-        return float(self.levels[first] - reach), float(self.levels[last] + reach)
+    low: float
+    high: float
+    """Between these rare values are as good as frequent ones."""
+    strict: bool
+    """Whether there are two values and nothing else."""
 
     def snap(self, cells: Array) -> Array:
         """The nearest values."""
         borders = (self.levels[1:] + self.levels[:-1]) / 2
         return self.levels[np.searchsorted(borders, cells)]
+
+    def scale(self, centre: float, scale: float) -> Grades:
+        """In other units."""
+        low, high = (self.low - centre) / scale, (self.high - centre) / scale
+        return self._replace(levels=(self.levels - centre) / scale, low=low, high=high)
 
 
 @dataclass(frozen=True)
@@ -106,8 +111,8 @@ class Bulk:
         below, above = (np.sqrt(np.maximum(1.0, side / INNER_TO_DEVIATION)) for side in (middle - low, high - middle))
         first, last = middle - FAR * below, middle + FAR * above
         for each in graded:
-            least, most = each.ends()
-            first[each.column], last[each.column] = min(first[each.column], least), max(last[each.column], most)
+            first[each.column] = min(first[each.column], each.low)
+            last[each.column] = max(last[each.column], each.high)
         return cls(first, last)
 
     def is_far(self, X: Array) -> Mask:
@@ -122,21 +127,38 @@ def find_lumped(X: Array) -> Mask:
     return np.array([_is_lumped(cells[~np.isnan(cells)]) for cells in sample.T], dtype=bool)
 
 
-def find_grades(X: Array) -> tuple[Grades, ...]:
-    """Columns of a few whole numbers, or of two values."""
-    found = (_levels_of(X[:, column]) for column in range(X.shape[1]))
-    return tuple(Grades(column, levels) for column, levels in enumerate(found) if len(levels) > 1)
+def find_grades(X: Array, columns: Iterable[int]) -> tuple[Grades, ...]:
+    """Those of the columns that hold a few whole or half numbers, but for a few strays, or two values."""
+    found = (_grades_of(X[:, column], column) for column in columns)
+    return tuple(grades for grades in found if grades is not None)
 
 
-def _levels_of(cells: Array) -> Array:
-    """Values that are met often enough, none in a column of other kind."""
+def _grades_of(cells: Array, column: int) -> Grades | None:
     sample = cells[:: -(-len(cells) // LOOKED)]
-    if len(np.unique(sample[~np.isnan(sample)])) > MOST_GRADES:
-        return np.zeros(0)
+    if len(np.unique(sample[~np.isnan(sample)])) > MOST_GRADES + STRAY * len(sample):
+        return None
     values, counts = np.unique(cells[~np.isnan(cells)], return_counts=True)
-    if len(values) > MOST_GRADES or (len(values) > 2 and not np.array_equal(values, np.round(values))):
-        return np.zeros(0)
-    return values[(counts >= SEEN) | np.isin(values, (0.0, 1.0))]
+    if len(values) == 2 and (counts >= SEEN).all():
+        return Grades(column, values, float(values[0]), float(values[1]), strict=True)
+    plain = 2.0 * values == np.round(2.0 * values)
+    levels, often = values[plain], counts[plain] >= SEEN
+    if len(levels) < 2 or often.sum() > MOST_GRADES or counts[plain].sum() < (1.0 - STRAY) * counts.sum():
+        return None
+    return _chain(levels, counts[plain], often, column, strict=len(values) == 2)
+
+
+def _chain(levels: Array, counts: NDArray[np.intp], often: Mask, column: int, *, strict: bool) -> Grades | None:
+    """Values that can be reached from the commonest one by steps that are not too wide."""
+    gaps, middle, below = np.diff(levels), int(counts.argmax()), np.cumsum(counts)[:-1] / counts.sum()
+    beyond = np.where(np.arange(len(gaps)) < middle, below, 1.0 - below)
+    reach = STEPS * np.diff(levels[often]).min(initial=1.0)
+    wide = np.flatnonzero((gaps > reach) & (beyond <= MOST_OFF))
+    first, last = wide[wide < middle].max(initial=-1) + 1, wide[wide >= middle].min(initial=len(gaps))
+    reached = levels[first : last + 1]
+    if not 1 < len(reached) <= MOST_GRADES:
+        return None
+    margin = 0.0 if strict else reach
+    return Grades(column, reached, reached[0] - margin, reached[-1] + margin, strict=strict and len(reached) == 2)
 
 
 def _is_lumped(cells: Array) -> bool:
