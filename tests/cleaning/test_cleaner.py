@@ -444,14 +444,25 @@ def test_rare_counts_are_not_called_wrong():
 
 def test_cells_without_which_no_class_could_be_told_are_not_called_wrong():
     weights, labels = bag_of_weights()
+    usual = weights.mean(axis=0)  # without it they are no amounts, and have no tails
     with pytest.warns(DistrustedCellsWarning, match="right from cells as given"):
-        model = cleaner().fit(weights, labels)
+        model = cleaner().fit(weights - usual, labels)
     assert model.cell_issues_.empty
     assert "wrong cells" not in set(model.noise_report_["quantity"])
     assert model.view_ == "raw"
-    new = bag_of_weights(seed=1)
-    assert np.array_equal(model.clean(new[0]).X, new[0])
-    assert model.score(*new) > 0.8
+    new, answers = bag_of_weights(seed=1)
+    assert np.array_equal(model.clean(new - usual).X, new - usual)
+    assert model.score(new - usual, answers) > 0.8
+
+
+def test_rare_shares_of_words_are_a_tail_and_stay():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DistrustedCellsWarning)
+        model = cleaner().fit(*bag_of_weights())
+    new, answers = bag_of_weights(seed=1)
+    assert model.cell_issues_.empty
+    assert np.mean(new != model.clean(new).X) < 0.001
+    assert model.score(new, answers) > 0.8
 
 
 def test_a_handful_of_labels_does_not_speak_for_all_cells():

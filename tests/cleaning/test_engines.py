@@ -64,6 +64,21 @@ def test_the_noise_level_of_a_gaussian_engine_is_near_the_planted_one():
     assert np.allclose(fitted.noise(), 0.3, atol=0.05)
 
 
+def test_incomes_in_a_long_tail_stay_and_those_in_cents_do_not():
+    rng = np.random.default_rng(0)
+    shared = rng.normal(size=400)
+    X = np.column_stack([shared, np.exp(10 + 0.4 * shared + 0.6 * rng.normal(size=400)), rng.exponential(size=400)])
+    X[:4, 1] *= 100
+    fitted, found = Gaussian().fit(X, np.zeros(400), [])
+    wrong = found.chances > 0.5
+    assert wrong[:4, 1].all()
+    assert wrong[4:].sum() <= 2
+    richest = np.argsort(X[4:, 1])[-10:] + 4
+    assert np.array_equal(found.views["imputed"][richest, 1], X[richest, 1])
+    by_depth = np.argsort(fitted.tails.depth(X[richest])[:, 1])
+    assert (np.diff(found.scores[richest, 1][by_depth]) >= 0).all()
+
+
 def test_distances_are_mahalanobis_for_the_fitted_model():
     fitted, found = Gaussian().fit(PROBLEM.features, PROBLEM.y, FOLDS)
     rows = found.views["imputed"]

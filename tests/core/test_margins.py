@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy.stats import cauchy, gaussian_kde, norm
+from scipy.stats import cauchy, false_discovery_control, gaussian_kde, norm
+from scipy.stats import t as student
 
 from unmuddle.core import margins
-from unmuddle.core.margins import Bulk, Densities, Grades, find_grades, find_lumped
+from unmuddle.core.margins import Bulk, Densities, Grades, Tails, find_grades, find_lumped
 from unmuddle.estimators.scaling import inner_scaling
 
 
@@ -80,6 +81,57 @@ def test_no_missing_cell_is_far_out_and_an_empty_column_has_a_bulk():
     assert not bulk.is_far(X)[10:].any()
 
 
+NORMAL = norm.ppf((np.arange(20_000) + 0.5) / 20_000)
+LAST = norm.isf(0.05 / 20_000)
+"""Beyond this one cell alone would be more than a normal tail has, at a false discovery rate of 0.05."""
+
+
+@pytest.mark.parametrize(
+    ("column", "end"),
+    [
+        (np.exp(10 + 0.8 * NORMAL), np.exp(10 + 0.8 * LAST)),
+        ((9 + NORMAL) ** 2, (9 + LAST) ** 2),
+        (100 + 8 * NORMAL, 100 + 8 * LAST),
+        (np.r_[np.zeros(50_000), np.exp(NORMAL)], np.exp(LAST)),
+        (np.r_[np.full(500, -99.0), np.exp(NORMAL)], np.exp(LAST)),
+    ],
+    ids=["logarithms", "roots", "as they are", "mostly zero", "a few negative"],
+)
+def test_a_tail_ends_where_it_would_on_the_scale_on_which_a_column_is_normal(column, end):
+    tails = Tails.of(column[:, None])
+    assert tails.depth(np.array([[end]]))[0, 0] == pytest.approx(1.0, rel=0.01)
+    assert tails.depth(np.array([[-1.0], [np.quantile(column[column > 0], 0.3)]])).tolist() == [[0.0], [0.0]]
+    cells = np.geomspace(np.median(column[column > 0]), 100 * end, 50)[:, None]
+    assert (np.diff(tails.depth(cells), axis=0) > 0).all()
+    assert np.allclose(Tails.of(1000 * column[:, None]).depth(1000 * cells), tails.depth(cells))
+
+
+@pytest.mark.parametrize(("right", "gross"), [(2000, 60), (40, 6)])
+def test_a_tail_ends_where_scipy_finds_more_cells_than_a_normal_one_has(right, gross):
+    logs = np.r_[np.random.default_rng(0).normal(size=right), np.linspace(3.0, 6.0, gross)]
+    depth = Tails.of(np.exp(logs)[:, None]).depth(np.exp(logs)[:, None])[:, 0]
+    low, middle, high = np.quantile(logs, [0.25, 0.5, 0.75])
+    sides = high - middle, middle - low
+    assert sides[0] > sides[1]  # more skewed than logarithms make even, so these are taken
+    deviation = np.sqrt(np.prod(sides)) / norm.ppf(0.75)
+    chances = student(len(logs) - 1).sf((logs - middle) / deviation)
+    assert np.array_equal(depth > 1.0, false_discovery_control(chances) <= 0.05)
+    assert gross / 2 <= np.sum(depth > 1.0) <= gross
+
+
+def test_columns_of_either_sign_and_those_without_amounts_have_no_tail():
+    X = np.column_stack([np.zeros(100), np.full(100, np.nan), np.linspace(-1, 9, 100)])
+    assert np.isinf(Tails.of(X).depth(X)).all()
+
+
+def test_amounts_that_are_all_alike_may_be_many_times_as_large_only_where_most_cells_are_zero():
+    few, most = (np.repeat([0.0, 1 / 9], counts)[:, None] for counts in ([80, 20], [20, 80]))
+    end = 2 ** student(19).isf(0.05 / 20) / 9
+    at = np.array([[1 / 9], [3 / 9], [end], [2.0]])
+    assert np.allclose(Tails.of(few).depth(at[:3])[:, 0], [0.0, np.log(3) / np.log(9 * end), 1.0])
+    assert Tails.of(most).depth(at)[:, 0].tolist() == [0.0, np.inf, np.inf, np.inf]
+
+
 def grades_of(*columns):
     X = np.column_stack(columns)
     return {each.column: each for each in find_grades(X, range(X.shape[1]))}
@@ -111,6 +163,13 @@ def test_a_stray_cell_does_not_make_grades_numbers_like_any_others():
     assert found[0].levels.tolist() == [0.0, 1.0]
     assert not found[0].strict
     assert found[1].levels.tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
+
+
+def test_zero_and_one_amount_are_grades_in_any_unit_and_amounts_among_zeros_are_none():
+    for unit in (1.0, 0.0123, 1e9 / 7):
+        assert grades_of(np.repeat([0.0, unit], [99, 1]))[0].levels.tolist() == [0.0, unit]
+    amounts = np.r_[np.zeros(980), np.linspace(0.13, 9.1, 18), 2.0, 8.0]
+    assert not grades_of(amounts)
 
 
 def test_rare_grades_are_in_the_bulk_and_codes_far_off_are_not():

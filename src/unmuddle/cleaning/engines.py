@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from unmuddle.cleaning.heads import Folds, Rows
 from unmuddle.core.categories import Category, Columns, judge_categories, learn_categories
 from unmuddle.core.cellwise import CellModel, Judged, fit_cells
-from unmuddle.core.margins import Grades, find_grades
+from unmuddle.core.margins import Grades, Tails, find_grades
 from unmuddle.core.prox import Array, Mask
 from unmuddle.core.wiener import Wiener
 from unmuddle.errors import InvalidParameterError
@@ -93,8 +93,9 @@ class FittedGaussian(Fitted):
     scaling: Scaling
     wiener: Wiener
     units: Array
+    tails: Tails
     grades: tuple[Grades, ...] = ()
-    """In the units of X."""
+    """In the units of X, as tails are."""
     categories: tuple[Category, ...] = ()
 
     def recover(self, X: Array) -> Recovered:
@@ -115,7 +116,7 @@ class FittedGaussian(Fitted):
 
     def report(self, X: Array, judged: Judged, denoise: Callable[[Array], Array]) -> Recovered:
         """The verdict on cells, in the units of X."""
-        missing = np.isnan(X)
+        missing, judged = np.isnan(X), self._spare_tails(X, judged)
         filled = self.scaling.undo(judged.rows)
         for each in self.grades:
             replaced = (judged.wrong | missing)[:, each.column]
@@ -123,6 +124,18 @@ class FittedGaussian(Fitted):
         denoised = self.scaling.undo(denoise(judged.rows * self.units) / self.units)
         chances = np.where(missing, np.nan, expit(judged.log_odds))
         return _views(X, filled, denoised, judged.wrong | missing, chances, judged.log_odds)
+
+    def _spare_tails(self, X: Array, judged: Judged) -> Judged:
+        """Cells in a long tail are not wrong; the model of rows does without them all the same.
+
+        Log odds rise with the square of the depth, as for a normal column: from those of any near cell they come to be
+        even where the tail ends.
+        """
+        far, depth = self.scaling.apply(X) > self.model.bulk.high, self.tails.depth(X)
+        above = far & np.isfinite(depth)
+        log_odds = judged.log_odds.copy()
+        log_odds[above] = np.minimum(log_odds[above], logit(self.model.chance_near) * (1.0 - depth[above] ** 2))
+        return judged._replace(wrong=judged.wrong & (log_odds > 0), log_odds=log_odds)
 
 
 @dataclass(frozen=True)
@@ -148,7 +161,7 @@ class Gaussian(Engine):
         judged = judge_categories(scaled, categories, model, judged)
         covariance = model.covariance * np.outer(units, units)
         wiener = Wiener.of(model.mean * units, covariance, judged.rows * units)
-        fitted = FittedGaussian(model, scaling, wiener, units, grades, categories)
+        fitted = FittedGaussian(model, scaling, wiener, units, Tails.of(X), grades, categories)
         return fitted, fitted.report(X, judged, wiener.apply)
 
 

@@ -9,6 +9,9 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
+from scipy.optimize import brentq
+from scipy.special import boxcox
+from scipy.stats import t as student
 
 from unmuddle.core.prox import Array
 
@@ -38,6 +41,13 @@ cells that may be other numbers."""
 STEPS, MOST_OFF = 2.0, 0.15
 """Gaps, each as wide as the narrowest, by which a grade may be away from the next one, unless more than this share of
 the cells is beyond."""
+
+QUARTERS, QUARTERS_TO_DEVIATION = (0.25, 0.5, 0.75), 0.6745
+"""The same for tails: what is gross in them must not lengthen them."""
+
+FALSE, TWOFOLD = 0.05, np.log(2)
+"""Share of right cells, at most, among those beyond the end of a tail; least deviation of logarithms where most cells
+are zero, as counts have it."""
 
 
 class Grades(NamedTuple):
@@ -121,6 +131,32 @@ class Bulk:
         return below | np.greater(X, self.high)
 
 
+@dataclass(frozen=True)
+class Tails:
+    """The upper tails of columns of amounts, as incomes, prices and areas are: not negative, but for a few strays.
+
+    That power of the positive cells, from the logarithm to the first, is taken that makes their two sides alike.
+    """
+
+    middle: Array
+    """Medians of the positive cells; NaN for columns that hold no amounts."""
+    power: Array
+    reach: Array
+    """From the median to where the tail ends, on the scale of the power."""
+
+    @classmethod
+    def of(cls, X: Array) -> Self:
+        """For columns in their own units, NaN where a cell is missing."""
+        return cls(*np.array([_tail_of(cells[~np.isnan(cells)]) for cells in X.T]).reshape(-1, 3).T)
+
+    def depth(self, X: Array) -> Array:
+        """How deep in the tail cells are: 0 up to the median, 1 where the tail ends; infinite where there is none."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            depth: Array = boxcox(np.maximum(X / self.middle, 1.0), self.power) / self.reach
+        depth[self.middle >= X] = 0.0
+        return np.where(np.isnan(depth), np.inf, depth)
+
+
 def find_lumped(X: Array) -> Mask:
     """Columns in which most cells share their value with others."""
     sample = np.sort(X[:: -(-len(X) // LOOKED)], axis=0)
@@ -138,13 +174,20 @@ def _grades_of(cells: Array, column: int) -> Grades | None:
     if len(np.unique(sample[~np.isnan(sample)])) > MOST_GRADES + STRAY * len(sample):
         return None
     values, counts = np.unique(cells[~np.isnan(cells)], return_counts=True)
-    if len(values) == 2 and (counts >= SEEN).all():
+    if len(values) == 2 and ((counts >= SEEN).all() or values[0] == 0):
         return Grades(column, values, float(values[0]), float(values[1]), strict=True)
     plain = 2.0 * values == np.round(2.0 * values)
     levels, often = values[plain], counts[plain] >= SEEN
-    if len(levels) < 2 or often.sum() > MOST_GRADES or counts[plain].sum() < (1.0 - STRAY) * counts.sum():
+    if len(levels) < 2 or often.sum() > MOST_GRADES or not _are_most(plain, values, counts):
         return None
     return _chain(levels, counts[plain], often, column, strict=len(values) == 2)
+
+
+def _are_most(plain: Mask, values: Array, counts: NDArray[np.intp]) -> bool:
+    """Whether all but a few cells are plain numbers, and most of those that are not zero."""
+    amounts = values != 0
+    most = counts[plain & amounts].sum() > counts[amounts].sum() / 2
+    return bool(most and counts[plain].sum() >= (1.0 - STRAY) * counts.sum())
 
 
 def _chain(levels: Array, counts: NDArray[np.intp], often: Mask, column: int, *, strict: bool) -> Grades | None:
@@ -159,6 +202,40 @@ def _chain(levels: Array, counts: NDArray[np.intp], often: Mask, column: int, *,
         return None
     margin = 0.0 if strict else reach
     return Grades(column, reached, reached[0] - margin, reached[-1] + margin, strict=strict and len(reached) == 2)
+
+
+def _tail_of(cells: Array) -> tuple[float, float, float]:
+    """Median, power and reach."""
+    amounts = cells[cells > 0]
+    if np.sum(cells < 0) > STRAY * len(cells) or len(amounts) == 0:
+        return np.nan, 1.0, 0.0
+    low, middle, high = np.quantile(amounts, QUARTERS)
+    rare = len(amounts) < len(cells) / 2
+    power = 0.0 if rare else _even_power(low / middle, high / middle)
+    deviation = np.sqrt(abs(boxcox(low / middle, power)) * boxcox(high / middle, power)) / QUARTERS_TO_DEVIATION
+    deviation = max(deviation, TWOFOLD) if rare else deviation
+    return middle, power, deviation * _end_of(boxcox(amounts / middle, power) / deviation) if deviation > 0 else 0.0
+
+
+def _end_of(depths: Array) -> float:
+    """Where more cells begin than a normal tail has, by the rule of Benjamini and Hochberg."""
+    depths, n_cells = np.sort(depths)[::-1], len(depths)
+    tail = student(max(1, n_cells - 1))  # of a deviation that was estimated
+    beyond = np.flatnonzero(tail.sf(depths) <= FALSE * np.arange(1, n_cells + 1) / n_cells)
+    if len(beyond) == 0 or beyond[-1] + 1 == n_cells:
+        return float(tail.isf(FALSE / n_cells))
+    return float(depths[beyond[-1] : beyond[-1] + 2].mean())
+
+
+def _even_power(low: float, high: float) -> float:
+    """From 0 to 1, for which a number below one and a number above it come to be as far from it."""
+
+    def excess(power: float) -> float:
+        return float(boxcox(low, power) + boxcox(high, power))
+
+    if excess(0.0) >= 0.0:
+        return 0.0
+    return float(brentq(excess, 0.0, 1.0)) if excess(1.0) > 0.0 else 1.0
 
 
 def _is_lumped(cells: Array) -> bool:

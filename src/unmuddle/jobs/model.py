@@ -21,7 +21,7 @@ from unmuddle.cleaning import HybridCleaner
 from unmuddle.core.prox import Array
 from unmuddle.errors import InvalidDataError
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """Of the model file; a change of what it holds raises it."""
 
 TRUSTED = frozenset(
@@ -44,6 +44,7 @@ TRUSTED = frozenset(
         "core.margins.Bulk",
         "core.margins.Densities",
         "core.margins.Grades",
+        "core.margins.Tails",
         "core.borders.Doubt",
         "core.evidence.Evidence",
         "core.kernel.Ridge",
