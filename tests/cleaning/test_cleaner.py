@@ -407,6 +407,24 @@ def test_odd_tables_are_cleaned_and_predicted(rows, labels):
     assert len(model.label_issues_) == len(rows)
 
 
+@pytest.mark.parametrize("scale", ["standard", "robust", None])
+@pytest.mark.parametrize("cell", [1e40, -1e300])
+@pytest.mark.parametrize("recovery", ["auto", "none"])
+def test_a_cell_beyond_single_precision_is_wrong_and_nothing_else(recovery, cell, scale):
+    rows = X.copy()
+    rows[3, 1] = cell
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = cleaner(recovery=recovery, scale=scale).fit(rows, Y)
+        said = model.predict_proba(rows)
+    assert np.isfinite(said).all()
+    assert model.score(X[4:], Y[4:]) > 0.8
+    if recovery == "auto":
+        found = model.cell_issues_.set_index(["row", "column"])
+        assert found.loc[(3, 1), "flag"]
+        assert abs(found.loc[(3, 1), "recovered"]) < np.abs(X[:, 1]).max()
+
+
 def test_more_columns_than_the_model_takes_are_not_looked_at_and_that_is_said():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(24, MOST_COLUMNS + 1))

@@ -45,6 +45,9 @@ from unmuddle.estimators.scaling import SCALINGS, Scaling
 TABLES = ("label_issues_", "cell_issues_", "row_issues_", "noise_report_", "transition_", "tuning_")
 """Attributes that are frames of pandas; a saved cleaner has them as plain arrays, for skops knows no frames."""
 
+LARGEST = 1e150
+"""Cells that are larger are as large as that to a common scale: their squares can be added up."""
+
 
 @dataclass(frozen=True)
 class Seen:
@@ -384,7 +387,7 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
     def _scaling(self, rows: Array) -> Scaling:
         if self.scale is not None:
             return SCALINGS[self.scale](rows)
-        size = float(np.sqrt(np.mean(rows.var(axis=0)))) or 1.0
+        size = float(np.sqrt(np.mean(np.clip(rows, -LARGEST, LARGEST).var(axis=0)))) or 1.0
         return Scaling(np.zeros(rows.shape[1]), np.full(rows.shape[1], size))
 
     def _recover(self, X: Any) -> Seen:

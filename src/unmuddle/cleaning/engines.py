@@ -100,7 +100,7 @@ class FittedGaussian(Fitted):
 
     def recover(self, X: Array) -> Recovered:
         """By the model of the training rows; new ones may be less noisy than these, and are then filtered less."""
-        scaled = _bounded(self.scaling.apply(X))
+        scaled = bounded(self.scaling.apply(X))
         judged = judge_categories(scaled, self.categories, self.model, self.model.judge(scaled))
         return self.report(X, judged, self.wiener.adapt)
 
@@ -152,7 +152,7 @@ class Gaussian(Engine):
         scaling = inner_scaling(X)
         spread = scaling.scale
         units = spread / np.sqrt(np.mean(spread**2)) if self.common_units else np.ones_like(spread)
-        scaled, blocks = _bounded(scaling.apply(X)), _columns_of(self.blocks)
+        scaled, blocks = bounded(scaling.apply(X)), _columns_of(self.blocks)
         single = _outside(blocks, X.shape[1])
         grades = find_grades(X, np.flatnonzero(single).tolist())
         graded = tuple(each.scale(scaling.centre[each.column], scaling.scale[each.column]) for each in grades)
@@ -259,6 +259,11 @@ class Nothing(Engine):
 AnyEngine = Gaussian | Transformer | Nothing
 
 
+def bounded(scaled: Array) -> Array:
+    """Scaled rows whose squares can be added up, in single precision too; cells so far off are wrong all the same."""
+    return np.clip(scaled, -FARTHEST, FARTHEST)
+
+
 def make_engines(recovery: Any, common_units: bool, n_columns: int, blocks: Blocks = ()) -> list[AnyEngine]:
     """The engines to choose from, each with a name of its own: one for each entry of a list, else one."""
     engines: list[AnyEngine] = []
@@ -287,11 +292,6 @@ def make_engine(recovery: Any, common_units: bool, n_columns: int, blocks: Block
         model = FLRClassifier.natural(scale=None if common_units else "standard")
         return Transformer(model, "flr", uses_labels=True, blocks=blocks)
     return Gaussian(common_units, blocks=blocks)
-
-
-def _bounded(scaled: Array) -> Array:
-    """Scaled rows whose squares can be added up; cells so far off are wrong all the same."""
-    return np.clip(scaled, -FARTHEST, FARTHEST)
 
 
 def _columns_of(blocks: Blocks) -> list[Columns]:

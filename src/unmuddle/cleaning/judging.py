@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.stats import norm
 
-from unmuddle.cleaning.engines import VIEWS, Recovered
+from unmuddle.cleaning.engines import VIEWS, Recovered, bounded
 from unmuddle.cleaning.heads import (
     Given,
     Head,
@@ -80,7 +80,7 @@ class Panel:
 
     def predict(self, recovered: Recovered) -> Array:
         """Mean of what the heads say of new rows."""
-        scaled = self.scaling.apply(recovered.views[self.view])
+        scaled = bounded(self.scaling.apply(recovered.views[self.view]))
         *smooth, forest = self.heads
         said = [head.predict(scaled) for head in smooth] + [forest.predict(recovered.views[self.forest_view])]
         return mean_opinion(said, self.voices)
@@ -129,7 +129,7 @@ def try_views(recovered: Recovered, given: Given, scale: Scale, tell: Tell = lam
     sample = given.take(rows)
     scalings = {name: scale(recovered.views[name]) for name in ("raw", "imputed")}
     scalings["denoised"] = scalings["imputed"]
-    scaled = {name: scalings[name].apply(recovered.views[name]) for name in VIEWS if name in recovered.views}
+    scaled = {name: bounded(scalings[name].apply(recovered.views[name])) for name in VIEWS if name in recovered.views}
     views = _distinct(scaled)
     trials: tuple[Trial, ...] = ()
     for name, view in views.items():
