@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from cleaning.planted import planted
@@ -77,6 +78,41 @@ def test_incomes_in_a_long_tail_stay_and_those_in_cents_do_not():
     assert np.array_equal(found.views["imputed"][richest, 1], X[richest, 1])
     by_depth = np.argsort(fitted.tails.depth(X[richest])[:, 1])
     assert (np.diff(found.scores[richest, 1][by_depth]) >= 0).all()
+
+
+def test_rows_with_amounts_in_a_tail_are_no_farther_than_without_them():
+    X = np.exp(np.random.default_rng(0).normal(size=(400, 5)))
+    fitted, found = Gaussian().fit(X, np.zeros(400), [])
+    assert np.mean(fitted.distances(found.views["imputed"]) > chi2(5).isf(1e-4)) < 0.01
+
+
+def test_a_row_that_contradicts_an_amount_is_heard_and_the_more_the_farther():
+    rng = np.random.default_rng(1)
+    X = np.exp(0.8 * rng.normal(size=(3000, 1)) + 0.1 * rng.normal(size=(3000, 5)))
+    usual = np.argsort(np.abs(X[:, 0] - 1.0))[:6]
+    found = []
+    for times in (10, 20, 40, 100):
+        wrong = X.copy()
+        wrong[usual, 0] *= times
+        found.append(np.mean(Gaussian().fit(wrong, np.zeros(3000), [])[1].chances[usual, 0]))
+    assert min(found) > 0.5
+    assert found == sorted(found)
+
+
+@pytest.mark.parametrize("name", ["A", "Z"])
+def test_a_category_is_judged_whatever_its_place_and_its_columns_are_replaced_together(name):
+    rng = np.random.default_rng(0)
+    codes = rng.choice(4, 600, p=[0.08, 0.32, 0.3, 0.3])
+    numbers = 6.0 * np.eye(4)[codes] + 0.5 * rng.normal(size=(600, 4))
+    given = codes.copy()
+    wrong = np.flatnonzero(codes == 2)[:10]
+    given[wrong] = 0
+    order = [0, 1, 2, 3] if name == "A" else [1, 2, 3, 0]
+    X = np.column_stack([numbers, np.eye(4)[given][:, order]])
+    found = Gaussian(blocks=((4, 8),)).fit(X, np.zeros(600), [])[1]
+    assert (found.chances[wrong, 4] > 0.5).sum() >= 9
+    seen = found.views["imputed"][wrong][found.chances[wrong, 4] > 0.5, 4:]
+    assert np.allclose(seen, np.eye(4)[2][order])
 
 
 def test_distances_are_mahalanobis_for_the_fitted_model():

@@ -14,8 +14,8 @@ from sklearn.utils import get_tags
 
 from unmuddle.cleaning.heads import Folds, Rows
 from unmuddle.core.categories import Category, Columns, judge_categories, learn_categories
-from unmuddle.core.cellwise import CellModel, Judged, fit_cells
-from unmuddle.core.margins import Grades, Tails, find_grades
+from unmuddle.core.cellwise import CellModel, Judged, complete, fill, fit_cells, log_t
+from unmuddle.core.margins import Grades, Tails, find_grades, find_unknown
 from unmuddle.core.prox import Array, Mask
 from unmuddle.core.wiener import Wiener
 from unmuddle.errors import InvalidParameterError
@@ -27,6 +27,9 @@ FAR = 3.5
 
 FARTHEST = 1e6
 """Scaled units beyond which it does not matter how far a cell is off."""
+
+DEEP = 10.0
+"""So deep in a tail nothing is spared."""
 
 MOST_COLUMNS = 1500
 """Columns up to which a covariance matrix is inverted."""
@@ -109,8 +112,10 @@ class FittedGaussian(Fitted):
         return np.sqrt(self.wiener.noise) * self.scaling.scale / self.units
 
     def distances(self, X: Array) -> Array | None:
-        """Mahalanobis's."""
-        deviations = self.scaling.apply(X) - self.model.mean
+        """Mahalanobis's; cells in a long tail do not count."""
+        scaled = bounded(self.scaling.apply(X))
+        usual = complete(scaled, ~self.model.bulk.is_far(scaled), self.model.mean, self.model.precision)
+        deviations = usual - self.model.mean
         squared: Array = np.einsum("ij,ij->i", deviations @ self.model.precision, deviations)
         return squared
 
@@ -126,16 +131,37 @@ class FittedGaussian(Fitted):
         return _views(X, filled, denoised, judged.wrong | missing, chances, judged.log_odds)
 
     def _spare_tails(self, X: Array, judged: Judged) -> Judged:
-        """Cells in a long tail are not wrong; the model of rows does without them all the same.
+        """Cells in a long tail are not wrong by themselves; the model of rows does without them all the same.
 
         Log odds rise with the square of the depth, as for a normal column: from those of any near cell they come to be
-        even where the tail ends.
+        even where the tail ends. Rows that contradict a cell are heard.
         """
-        far, depth = self.scaling.apply(X) > self.model.bulk.high, self.tails.depth(X)
-        above = far & np.isfinite(depth)
+        scaled, depth = bounded(self.scaling.apply(X)), self.tails.depth(X)
+        above = judged.wrong & self._single() & (scaled > self.model.bulk.high) & np.isfinite(depth)
+        rows = above.any(axis=1)
+        by_column = logit(self.model.chance_near) * (1.0 - np.minimum(depth[rows], DEEP) ** 2)
+        by_row = self._odds_by_row(X[rows], scaled[rows], judged.wrong[rows])
         log_odds = judged.log_odds.copy()
-        log_odds[above] = np.minimum(log_odds[above], logit(self.model.chance_near) * (1.0 - depth[above] ** 2))
-        return judged._replace(wrong=judged.wrong & (log_odds > 0), log_odds=log_odds)
+        spared = np.minimum(log_odds[rows], np.maximum(by_column, by_row))
+        log_odds[rows] = np.where(above[rows], spared, log_odds[rows])
+        return judged._replace(wrong=judged.wrong & ~(above & (log_odds <= 0)), log_odds=log_odds)
+
+    def _odds_by_row(self, X: Array, scaled: Array, wrong: Mask) -> Array:
+        """Log odds of amounts as if they were near, on the scale on which they are even; none where most are zero."""
+        with np.errstate(over="ignore"):
+            model, unit = self.model, np.minimum(self.scaling.scale / self.tails.middle, FARTHEST)
+        filled = fill(np.nan_to_num(scaled), ~(wrong | np.isnan(X)), model.mean, model.precision)
+        even, usual = self.tails.even(X), self.scaling.undo(np.stack([model.mean, np.zeros_like(model.mean)]))[0]
+        expected = self.scaling.undo(scaled - filled.residuals)
+        alone = log_t(even - self.tails.even(usual), np.diag(model.covariance) * unit**2)
+        given_row = log_t(even - self.tails.even(expected), filled.variances * unit**2)
+        return np.where(self.scaling.centre > 0, alone - given_row + logit(model.chance_near), -np.inf)
+
+    def _single(self) -> Mask:
+        """Columns of numbers, neither categories nor grades."""
+        single: Mask = self.model.single.copy()
+        single[[each.column for each in self.grades]] = False
+        return single
 
 
 @dataclass(frozen=True)
@@ -153,7 +179,7 @@ class Gaussian(Engine):
         spread = scaling.scale
         units = spread / np.sqrt(np.mean(spread**2)) if self.common_units else np.ones_like(spread)
         scaled, blocks = bounded(scaling.apply(X)), _columns_of(self.blocks)
-        single = _outside(blocks, X.shape[1])
+        single = _outside(blocks, X.shape[1]) & ~find_unknown(X)
         grades = find_grades(X, np.flatnonzero(single).tolist())
         graded = tuple(each.scale(scaling.centre[each.column], scaling.scale[each.column]) for each in grades)
         model, judged = fit_cells(scaled, single=single, graded=graded)

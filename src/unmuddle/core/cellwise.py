@@ -167,7 +167,7 @@ class CellModel:
         wrong = far
         for _ in range(ROUNDS if len(self.pairs.columns) else NEW_ROUNDS):
             filled = fill(values, present & ~wrong, self.mean, self.precision)
-            evidence = alone - _log_t(filled.residuals, filled.variances)
+            evidence = alone - log_t(filled.residuals, filled.variances)
             _put(evidence, far, self.pairs, self.pairs.evidence(values, filled, self.mean, variances))
             log_odds = np.where(judged, evidence + prior, -np.inf)
             before, wrong = wrong, _next_wrong(log_odds, wrong, far, self.pairs)
@@ -195,7 +195,7 @@ def fit_cells(
     for _ in range(rounds):
         precision, variances = linalg.inv(covariance, check_finite=False), np.diag(covariance)
         filled = fill(values, present & ~wrong, mean, precision)
-        row = _log_t(filled.residuals, filled.variances)
+        row = log_t(filled.residuals, filled.variances)
         shift = np.where(is_graded, 0.0, np.maximum(0.0, _medians(column - row, present)))
         trust = np.where(lumped, 0.0, _trust(filled.variances, variances))
         evidence = _alone(values, column - shift, far, mean, variances, trust) - row
@@ -298,7 +298,7 @@ def _covariance(centred: Array, missing: Array | float) -> Array:
 
 def _alone(values: Array, column: Array, far: Mask, mean: Array, variances: Array, trust: Array) -> Array:
     """Log density of every cell without its row: of its column if it is far out, else as far as that is trusted."""
-    model = _log_t(values - mean, variances)
+    model = log_t(values - mean, variances)
     return np.where(far, column, trust * column + (1.0 - trust) * model)
 
 
@@ -329,7 +329,7 @@ def _trust(given_row: Array, variances: Array) -> Array:
     return trust
 
 
-def _log_t(residuals: Array, variances: Array) -> Array:
+def log_t(residuals: Array, variances: Array) -> Array:
     """Log density of Student's t, with these variances of the normal that it stands in for."""
     constant = gammaln((FREEDOM + 1) / 2) - gammaln(FREEDOM / 2) - 0.5 * np.log(FREEDOM * np.pi)
     found: Array = (

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 from scipy.optimize import brentq
-from scipy.special import boxcox
+from scipy.special import boxcox, inv_boxcox
 from scipy.stats import t as student
 
 from unmuddle.core.prox import Array
@@ -42,12 +42,20 @@ STEPS, MOST_OFF = 2.0, 0.15
 """Gaps, each as wide as the narrowest, by which a grade may be away from the next one, unless more than this share of
 the cells is beyond."""
 
-QUARTERS, QUARTERS_TO_DEVIATION = (0.25, 0.5, 0.75), 0.6745
-"""The same for tails: what is gross in them must not lengthen them."""
+SIDES = ((0.25, 0.75), 0.6745), ((0.15, 0.85), INNER_TO_DEVIATION)
+"""Quantiles from which tails are measured, and the deviations that they are off the median in a normal sample. The
+shorter tail counts, for gross cells lengthen the one, and classes apart the other; of few amounts the longer."""
 
-FALSE, TWOFOLD = 0.05, np.log(2)
-"""Share of right cells, at most, among those beyond the end of a tail; least deviation of logarithms where most cells
-are zero, as counts have it."""
+FALSE, EFFICIENCY = 0.05, 0.37
+"""Share of right cells, at most, among those beyond the end of a tail; how many of the cells a usual deviation needs to
+be as sure as one by quartiles."""
+
+TWOFOLD = np.log(2)
+"""Deviation of logarithms where most cells are zero and most others alike, as in counts."""
+
+SMALLEST, DEEPEST, TINIEST = 0.1, 1e100, 1e-300
+"""Ratios to the median below and above which it does not matter how small or large an amount is; amounts below the last
+count as zero."""
 
 
 class Grades(NamedTuple):
@@ -151,10 +159,22 @@ class Tails:
 
     def depth(self, X: Array) -> Array:
         """How deep in the tail cells are: 0 up to the median, 1 where the tail ends; infinite where there is none."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            depth: Array = boxcox(np.maximum(X / self.middle, 1.0), self.power) / self.reach
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            depth = self.even(X) / self.reach
         depth[self.middle >= X] = 0.0
-        return np.where(np.isnan(depth), np.inf, depth)
+        return np.where(np.isnan(depth), np.inf, np.minimum(depth, DEEPEST))
+
+    def even(self, X: Array) -> Array:
+        """Cells over the median on the scale of the power, where it is 0 and has slope 1; tiny ones are made larger."""
+        with np.errstate(over="ignore"):
+            found: Array = boxcox(np.clip(X / self.middle, SMALLEST, DEEPEST), self.power)
+        return found
+
+
+def find_unknown(X: Array) -> Mask:
+    """Columns of zeros in which next to nothing else is met: nobody can say what may be."""
+    amounts = np.sum(~np.isnan(X) & (X != 0), axis=0)
+    return (amounts > 0) & (amounts < SEEN) & (np.sum(X == 0, axis=0) >= SEEN)
 
 
 def find_lumped(X: Array) -> Mask:
@@ -174,7 +194,7 @@ def _grades_of(cells: Array, column: int) -> Grades | None:
     if len(np.unique(sample[~np.isnan(sample)])) > MOST_GRADES + STRAY * len(sample):
         return None
     values, counts = np.unique(cells[~np.isnan(cells)], return_counts=True)
-    if len(values) == 2 and ((counts >= SEEN).all() or values[0] == 0):
+    if len(values) == 2 and (counts >= SEEN).all():
         return Grades(column, values, float(values[0]), float(values[1]), strict=True)
     plain = 2.0 * values == np.round(2.0 * values)
     levels, often = values[plain], counts[plain] >= SEEN
@@ -206,25 +226,33 @@ def _chain(levels: Array, counts: NDArray[np.intp], often: Mask, column: int, *,
 
 def _tail_of(cells: Array) -> tuple[float, float, float]:
     """Median, power and reach."""
-    amounts = cells[cells > 0]
+    amounts = cells[cells > TINIEST]
     if np.sum(cells < 0) > STRAY * len(cells) or len(amounts) == 0:
         return np.nan, 1.0, 0.0
-    low, middle, high = np.quantile(amounts, QUARTERS)
-    rare = len(amounts) < len(cells) / 2
-    power = 0.0 if rare else _even_power(low / middle, high / middle)
-    deviation = np.sqrt(abs(boxcox(low / middle, power)) * boxcox(high / middle, power)) / QUARTERS_TO_DEVIATION
-    deviation = max(deviation, TWOFOLD) if rare else deviation
-    return middle, power, deviation * _end_of(boxcox(amounts / middle, power) / deviation) if deviation > 0 else 0.0
+    middle = float(np.median(amounts))
+    with np.errstate(over="ignore"):
+        ratios, rare = np.minimum(amounts / middle, DEEPEST), 2 * len(amounts) < len(cells)
+    ends = [_even_tail(ratios, quantiles, width, 0.0 if rare else 1.0) for quantiles, width in SIDES]
+    power, reach = (max if rare else min)(ends, key=lambda end: inv_boxcox(end[1], end[0]))
+    if rare and reach == 0:
+        reach = TWOFOLD * _end_of(np.log(ratios) / TWOFOLD)
+    return middle, power, reach
+
+
+def _even_tail(ratios: Array, quantiles: tuple[float, float], width: float, most: float) -> tuple[float, float]:
+    """The power, at most this, that makes quantiles of ratios to the median even, and the reach of the tail then."""
+    low, high = np.quantile(ratios, quantiles)
+    power = min(most, _even_power(low, high))
+    deviation = np.sqrt(abs(boxcox(low, power)) * boxcox(high, power)) / width
+    return power, deviation * _end_of(boxcox(ratios, power) / deviation) if deviation > 0 else 0.0
 
 
 def _end_of(depths: Array) -> float:
     """Where more cells begin than a normal tail has, by the rule of Benjamini and Hochberg."""
     depths, n_cells = np.sort(depths)[::-1], len(depths)
-    tail = student(max(1, n_cells - 1))  # of a deviation that was estimated
-    beyond = np.flatnonzero(tail.sf(depths) <= FALSE * np.arange(1, n_cells + 1) / n_cells)
-    if len(beyond) == 0 or beyond[-1] + 1 == n_cells:
-        return float(tail.isf(FALSE / n_cells))
-    return float(depths[beyond[-1] : beyond[-1] + 2].mean())
+    tail, shares = student(max(1.0, EFFICIENCY * (n_cells - 1))), FALSE * np.arange(1, n_cells + 1) / n_cells
+    beyond = np.flatnonzero(tail.sf(depths) <= shares)
+    return float(tail.isf(shares[beyond[-1] if len(beyond) else 0]))
 
 
 def _even_power(low: float, high: float) -> float:
