@@ -7,7 +7,7 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from unmuddle.core import cellwise
-from unmuddle.core.cellwise import Pairs, complete, fill, fit_cells, shrinkage
+from unmuddle.core.cellwise import Pairs, complete, fill, fit_cells, log_t, shrinkage
 from unmuddle.core.margins import Grades, find_grades
 from unmuddle.estimators.scaling import inner_scaling
 
