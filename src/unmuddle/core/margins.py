@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 from scipy.optimize import brentq
-from scipy.special import boxcox, inv_boxcox
-from scipy.stats import t as student
+from scipy.special import boxcox, inv_boxcox, stdtr, stdtrit
 
 from unmuddle.core.prox import Array
 
@@ -249,10 +248,12 @@ def _even_tail(ratios: Array, quantiles: tuple[float, float], width: float, most
 
 def _end_of(depths: Array) -> float:
     """Where more cells begin than a normal tail has, by the rule of Benjamini and Hochberg."""
-    depths, n_cells = np.sort(depths)[::-1], len(depths)
-    tail, shares = student(max(1.0, EFFICIENCY * (n_cells - 1))), FALSE * np.arange(1, n_cells + 1) / n_cells
-    beyond = np.flatnonzero(tail.sf(depths) <= shares)
-    return float(tail.isf(shares[beyond[-1] if len(beyond) else 0]))
+    n_cells = len(depths)
+    freedom = max(1.0, EFFICIENCY * (n_cells - 1))
+    chances = np.sort(stdtr(freedom, -depths[depths >= -stdtrit(freedom, FALSE)]))
+    shares = FALSE * np.arange(1, len(chances) + 1) / n_cells
+    beyond = np.flatnonzero(chances <= shares)
+    return float(-stdtrit(freedom, shares[beyond[-1]] if len(beyond) else FALSE / n_cells))
 
 
 def _even_power(low: float, high: float) -> float:
