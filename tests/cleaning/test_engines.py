@@ -115,6 +115,19 @@ def test_a_category_is_judged_whatever_its_place_and_its_columns_are_replaced_to
     assert np.allclose(seen, np.eye(4)[2][order])
 
 
+def test_what_few_rows_have_beside_zeros_is_not_judged_but_has_a_score():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(100, 3)), np.zeros(100)])
+    X[:3, 3] = 7.0
+    fitted, found = Gaussian().fit(X, np.zeros(100), [])
+    new = np.zeros((4, 4))
+    new[:, 3] = 0.1, 7.0, 1e6, -1.0
+    for rows, seen in ((X, found), (new, fitted.recover(new))):
+        assert np.isfinite(seen.scores).all()
+        assert (seen.chances[:, 3] < 0.01).all()
+        assert np.array_equal(seen.views["imputed"][:, 3], rows[:, 3])
+
+
 def test_distances_are_mahalanobis_for_the_fitted_model():
     fitted, found = Gaussian().fit(PROBLEM.features, PROBLEM.y, FOLDS)
     rows = found.views["imputed"]

@@ -28,6 +28,9 @@ FAR = 3.5
 FARTHEST = 1e6
 """Scaled units beyond which it does not matter how far a cell is off."""
 
+NOT_JUDGED = -50.0
+"""Log odds of cells that are in no doubt, as those of which nobody can say what they may be."""
+
 DEEP = 10.0
 """So deep in a tail nothing is spared."""
 
@@ -127,8 +130,9 @@ class FittedGaussian(Fitted):
             replaced = (judged.wrong | missing)[:, each.column]
             filled[replaced, each.column] = each.snap(filled[replaced, each.column])
         denoised = self.scaling.undo(denoise(judged.rows * self.units) / self.units)
-        chances = np.where(missing, np.nan, expit(judged.log_odds))
-        return _views(X, filled, denoised, judged.wrong | missing, chances, judged.log_odds)
+        log_odds = np.where(missing, -np.inf, np.maximum(judged.log_odds, NOT_JUDGED))
+        chances = np.where(missing, np.nan, expit(log_odds))
+        return _views(X, filled, denoised, judged.wrong | missing, chances, log_odds)
 
     def _spare_tails(self, X: Array, judged: Judged) -> Judged:
         """Cells in a long tail are not wrong by themselves; the model of rows does without them all the same.
