@@ -108,7 +108,7 @@ class FittedGaussian(Fitted):
         """By the model of the training rows; new ones may be less noisy than these, and are then filtered less."""
         scaled = bounded(self.scaling.apply(X))
         judged = judge_categories(scaled, self.categories, self.model, self.model.judge(scaled))
-        return self.report(X, judged, self.wiener.adapt)
+        return self.report(X, scaled, judged, self.wiener.adapt)
 
     def noise(self) -> Array | None:
         """Of the filter, in the units of X."""
@@ -122,9 +122,9 @@ class FittedGaussian(Fitted):
         squared: Array = np.einsum("ij,ij->i", deviations @ self.model.precision, deviations)
         return squared
 
-    def report(self, X: Array, judged: Judged, denoise: Callable[[Array], Array]) -> Recovered:
+    def report(self, X: Array, scaled: Array, judged: Judged, denoise: Callable[[Array], Array]) -> Recovered:
         """The verdict on cells, in the units of X."""
-        missing, judged = np.isnan(X), self._spare_tails(X, judged)
+        missing, judged = np.isnan(X), self._spare_tails(X, scaled, judged)
         filled = self.scaling.undo(judged.rows)
         for each in self.grades:
             replaced = (judged.wrong | missing)[:, each.column]
@@ -134,13 +134,13 @@ class FittedGaussian(Fitted):
         chances = np.where(missing, np.nan, expit(log_odds))
         return _views(X, filled, denoised, judged.wrong | missing, chances, log_odds)
 
-    def _spare_tails(self, X: Array, judged: Judged) -> Judged:
+    def _spare_tails(self, X: Array, scaled: Array, judged: Judged) -> Judged:
         """Cells in a long tail are not wrong by themselves; the model of rows does without them all the same.
 
         Log odds rise with the square of the depth, as for a normal column: from those of any near cell they come to be
         even where the tail ends. Rows that contradict a cell are heard.
         """
-        scaled, depth = bounded(self.scaling.apply(X)), self.tails.depth(X)
+        depth = self.tails.depth(X)
         above = judged.wrong & self._single() & (scaled > self.model.bulk.high) & np.isfinite(depth)
         rows = above.any(axis=1)
         by_column = logit(self.model.chance_near) * (1.0 - np.minimum(depth[rows], DEEP) ** 2)
@@ -155,7 +155,7 @@ class FittedGaussian(Fitted):
         with np.errstate(over="ignore"):
             model, unit = self.model, np.minimum(self.scaling.scale / self.tails.middle, FARTHEST)
         filled = fill(np.nan_to_num(scaled), ~(wrong | np.isnan(X)), model.mean, model.precision)
-        even, usual = self.tails.even(X), self.scaling.undo(np.stack([model.mean, np.zeros_like(model.mean)]))[0]
+        even, usual = self.tails.even(X), self.scaling.undo(model.mean)
         expected = self.scaling.undo(scaled - filled.residuals)
         alone = log_t(even - self.tails.even(usual), np.diag(model.covariance) * unit**2)
         given_row = log_t(even - self.tails.even(expected), filled.variances * unit**2)
@@ -192,7 +192,7 @@ class Gaussian(Engine):
         covariance = model.covariance * np.outer(units, units)
         wiener = Wiener.of(model.mean * units, covariance, judged.rows * units)
         fitted = FittedGaussian(model, scaling, wiener, units, Tails.of(X), grades, categories)
-        return fitted, fitted.report(X, judged, wiener.apply)
+        return fitted, fitted.report(X, scaled, judged, wiener.apply)
 
 
 @dataclass(frozen=True)
