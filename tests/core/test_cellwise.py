@@ -57,6 +57,19 @@ def test_filled_cells_and_residuals_are_conditional_moments_of_the_covariance(d,
     assert np.allclose(found.covariance, total, atol=1e-9)
 
 
+@pytest.mark.parametrize("noise", [1.0, 1e-4])
+def test_wide_rows_have_conditional_variances_too_even_if_all_that_told_a_cell_is_masked(noise):
+    d, rng = cellwise.WIDE, np.random.default_rng(0)
+    loadings = np.repeat(rng.normal(size=(3, d // 2)), 2, axis=1)
+    S = loadings.T @ loadings + np.kron(np.diag(rng.uniform(0.5, 2.0, d // 2)), np.ones((2, 2))) + noise * np.eye(d)
+    observed = np.tile([True, False], (20, d // 2)) ^ (rng.random((20, d)) < 0.2)
+    found = fill(rng.normal(size=(20, d)), observed, np.zeros(d), np.linalg.inv(S))
+    for i in range(20):
+        known = np.flatnonzero(observed[i])
+        expected = 1.0 / np.diag(np.linalg.inv(S[np.ix_(known, known)]))
+        assert np.allclose(found.variances[i, known], expected, rtol=1e-4)
+
+
 @pytest.mark.parametrize("shape", [(200, 5), (30, 40), (400, 20)])
 def test_the_weight_of_the_identity_is_that_of_scikit_learn(shape):
     X = np.random.default_rng(0).normal(size=shape) * np.linspace(1, 3, shape[1])

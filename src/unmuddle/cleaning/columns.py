@@ -417,9 +417,7 @@ def wide_enough(given: np.dtype[Any], packed: np.dtype[Any]) -> np.dtype[Any]:
 
 def to_objects(values: Sequence[Any]) -> Objects:
     """An array of objects in one dimension, whatever the objects are."""
-    objects = np.empty(len(values), dtype=object)
-    objects[:] = values
-    return objects
+    return np.fromiter(values, dtype=object, count=len(values))
 
 
 def without_missing(objects: Objects) -> Objects:

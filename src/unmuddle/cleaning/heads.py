@@ -185,21 +185,31 @@ class Forest:
 
 def tune_linear(X: Array, given: Given) -> tuple[float, float]:
     """The strength with the most held-out labels right, and their share; rougher ones are tried while they may help."""
-    X = X.astype(np.float32)
-    trains = [train[given.known[train]] for train, _ in given.folds]
-    weights: list[Array | None] = [None] * len(trains)
+    X, W = X.astype(np.float32), None
     right: list[float] = []
     for C in given.strengths:
-        held_out = np.zeros((len(X), given.n_classes))
-        for place, (train, (_, test)) in enumerate(zip(trains, given.folds, strict=True)):
-            W = fit_logistic(X[train], given.targets[train], C, weights[place], given.weights[train], TRIED_CHANGE)
-            held_out[test] = predict_logistic(X[test], W)
-            weights[place] = W
-        right.append(given.accuracy(held_out))
+        W = fit_logistic(X, given.targets, C, _without_folds(given), W, TRIED_CHANGE)
+        right.append(given.accuracy(_held_out(X, given, W)))
         if _is_past(right, len(X)):
             break
     best = int(np.argmax(right))
     return float(given.strengths[best]), right[best]
+
+
+def _without_folds(given: Given) -> Array:
+    """Weights of the labels, a row for each fold: 0 in the fold."""
+    weights = np.tile(given.counted, (len(given.folds), 1))
+    for fold, (_, test) in zip(weights, given.folds, strict=True):
+        fold[test] = 0.0
+    return weights
+
+
+def _held_out(X: Array, given: Given, W: Array) -> Array:
+    """Probabilities of every row by the fit without its fold."""
+    held_out = np.zeros((len(X), given.n_classes))
+    for place, (_, test) in enumerate(given.folds):
+        held_out[test] = predict_logistic(X[test], W[:, place])
+    return held_out
 
 
 def _is_past(right: list[float], n_rows: int) -> bool:
@@ -211,14 +221,8 @@ def _is_past(right: list[float], n_rows: int) -> bool:
 def hear_linear(X: Array, given: Given, C: float) -> Heard:
     """Fit on all rows, and on all but each fold."""
     X = X.astype(np.float32)
-    everyone = np.flatnonzero(given.known)
-    W = fit_logistic(X[everyone], given.targets[everyone], C, None, given.weights[everyone])
-    held_out = np.zeros((len(X), given.n_classes))
-    for others, test in given.folds:
-        train = others[given.known[others]]
-        fold = fit_logistic(X[train], given.targets[train], C, None, given.weights[train])
-        held_out[test] = predict_logistic(X[test], fold)
-    return Heard(Linear(W), held_out)
+    W = fit_logistic(X, given.targets, C, np.vstack([_without_folds(given), given.counted]))
+    return Heard(Linear(W[:, -1]), _held_out(X, given, W))
 
 
 def tune_kernel(X: Array, given: Given) -> tuple[Choice, float]:

@@ -87,14 +87,16 @@ def per_cell(values: Array, encoding: Encoding) -> Array:
 def cell_issues(table: Table, flags: Mask, decoded: list[NDArray[Any]], scores: Array, chances: Array) -> pd.DataFrame:
     """A line for each flagged cell, in the user's units."""
     rows, columns = np.nonzero(flags)
+    recovered = np.empty(len(rows), dtype=object)
+    for column in np.unique(columns):
+        here = columns == column
+        recovered[here] = to_objects(decoded[column][rows[here]].tolist())
     return _table(
         row=rows,
-        index=to_objects([table.index[row] for row in rows.tolist()]),
-        column=to_objects([table.labels[column] for column in columns.tolist()]),
+        index=to_objects(table.index)[rows],
+        column=to_objects(table.labels)[columns],
         given=table.cells(rows, columns),
-        recovered=to_objects(
-            [decoded[column][row : row + 1].tolist()[0] for row, column in zip(rows, columns, strict=True)]
-        ),
+        recovered=recovered,
         score=scores[rows, columns],
         confidence=chances[rows, columns],
         flag=np.ones(len(rows), dtype=bool),

@@ -68,6 +68,10 @@ SAME, ODD = 1e-6, 50.0
 TINY = 1e-12
 """Least precision of a cell given the others of its row."""
 
+WIDE, LOST = 128, 0.999
+"""Columns from which on single precision is tried for what masked cells take from the precision of the others; the
+share of it that they may take: beyond, too little is left to be told from rounding."""
+
 BATCH = 1_000_000
 """Numbers in a work array for rows that are filled in together: about what a cache holds."""
 
@@ -226,10 +230,13 @@ def fill(X: Array, observed: Mask, mean: Array, precision: Array) -> Filled:
     own = np.tile(np.diag(precision), (len(X), 1))
     masked = np.zeros_like(deviations)
     covariance = np.zeros(precision.size)
+    quick = precision.astype(np.float32) if len(precision) >= WIDE else precision
     for rows, places, real in _alike(observed):
         inverse = _inverse_blocks(precision, places, real)
-        cross = precision[places]
-        own[rows] -= np.einsum("bmd,bmd->bd", cross, inverse @ cross)
+        lost = _lost(quick, inverse.astype(quick.dtype, copy=False), places)
+        if quick is not precision and np.any(observed[rows] & (lost > LOST * own[rows])):
+            lost = _lost(precision, inverse, places)
+        own[rows] -= lost
         at = np.repeat(rows, real.sum(axis=1)), places[real]
         deviations[at] = -np.einsum("bmk,bk->bm", inverse, pull[rows[:, None], places])[real]
         masked[at] = np.einsum("bmm->bm", inverse)[real]
@@ -259,6 +266,13 @@ def shrinkage(X: Array) -> float:
     spread = size - (np.trace(covariance) / d) ** 2
     error = (np.mean(np.sum(X**2, axis=1) ** 2) / d - size) / n
     return float(min(1.0, max(0.0, error / spread))) if spread > 0 else 1.0
+
+
+def _lost(precision: Array, inverse: Array, places: NDArray[np.intp]) -> Array:
+    """For each row what the cells at its places take from the precision of all cells: P_OM P_MM^-1 P_MO, diagonal."""
+    cross = precision[places]
+    lost: Array = np.einsum("bmd,bmd->bd", cross, inverse @ cross)
+    return lost
 
 
 def _inverse_blocks(precision: Array, places: NDArray[np.intp], real: Mask) -> Array:
