@@ -200,12 +200,13 @@ def test_a_review_that_was_spoiled_is_refused_with_its_line(copy, old, new, expe
     [
         ("recovered", "abc", "line 2: a new value for column 'width' must be one of its numbers; got 'abc'"),
         ("column", "weight", "line 2, column 'column': column must be one of trees.csv; got 'weight'"),
-        ("row", "11", "cell_issues.csv, line 3: an accepted cell must have one new value"),
+        ("accept", "yes", "cell_issues.csv, line 3: an accepted cell must have one new value"),
+        ("row", "11", "line 2: row and line must belong together; row 11 is line 13 of trees.csv, got '"),
     ],
 )
 def test_cells_that_a_reviewer_spoiled_are_refused_with_their_line(copy, column, text, expected):
     lines = [line for line in read(copy / "cell_issues.csv") if line["row"] == str(WRONG_CELL[0])][:1]
-    lines += [dict(lines[0], recovered="250.5")] if column == "row" else []
+    lines += [dict(lines[0], recovered="250.5")] if column == "accept" else []
     for line in lines:
         line[column] = text
     pd.DataFrame(lines).to_csv(copy / "cell_issues.csv", index=False)

@@ -8,6 +8,9 @@ from typing import Any
 
 from unmuddle.errors import InvalidParameterError
 
+LARGEST_SEED = 2**32 - 1
+"""Seeds beyond are refused by numpy."""
+
 
 def is_number(value: Any) -> bool:
     """Whether it is a real number; True and False are none."""

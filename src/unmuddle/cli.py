@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from unmuddle import __version__, datasets, file_commands
+from unmuddle.checks import LARGEST_SEED
 from unmuddle.demo import Demo, run_demo
 from unmuddle.errors import UnmuddleError
 from unmuddle.experiments import campaign, catalogue
@@ -54,7 +55,7 @@ def _root(
 def demo(
     cell_noise: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of cells that are spoiled.")] = 0.1,
     label_noise: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of labels drawn anew.")] = 0.3,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the noise and of the split.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of the noise and of the split.")] = 0,
     as_json: file_commands.AsJson = False,
 ) -> None:
     """Spoil the Wine data, recover it, and show before and after.

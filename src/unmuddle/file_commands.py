@@ -21,6 +21,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, Tex
 from rich.table import Table as Grid
 from rich.text import Text
 
+from unmuddle.checks import LARGEST_SEED
 from unmuddle.errors import UnmuddleError
 from unmuddle.jobs import Job, Stages, apply_changes, clean_file, describe, predict_file, read_summary, verdict
 from unmuddle.jobs.clean import PAGE
@@ -67,7 +68,7 @@ def clean(
     ] = False,
     review_only: Annotated[bool, typer.Option("--review-only", help="Write the lists, but no cleaned file.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and write nothing.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="The same seed gives the same result.")] = 0,
     force: Force = False,
     as_json: AsJson = False,
     debug: Debug = False,

@@ -12,6 +12,15 @@ from pathlib import Path
 from unmuddle.errors import OutputError
 
 
+def beside(path: Path, ending: str) -> Path:
+    """Where something made from a file goes; a folder has such a place too, if only to be refused later.
+
+    >>> beside(Path("/data/wine.csv"), "-cleaned").as_posix()
+    '/data/wine-cleaned'
+    """
+    return path.parent / f"{path.stem}{ending}"
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file, replacing one of that name only when the new one is complete and on the disk.
 

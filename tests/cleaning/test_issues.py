@@ -148,8 +148,10 @@ def test_reasons_show_plain_values():
         np.array([1, 0, 1, 1]),
     )
     reasons = issues.label_issues(np.array([3, 3, 3, None], dtype=object), classes, range(4), verdict)["reason"]
-    assert reasons[0] == "Models that did not see this label say 4, chance 0.90; 3 has 0.10."
-    assert reasons[1].startswith("Models that did not see this label agree with it: 3 has chance 0.90")
+    assert reasons[0] == "Models that did not see this label, weighed against it, say 4, chance 0.90; 3 has 0.10."
+    assert reasons[1].startswith(
+        "Models that did not see this label, weighed against it, let it stand: 3 has chance 0.90"
+    )
     assert reasons[2].startswith("4 is likelier, chance 0.55; 3 has 0.45")
     assert reasons[3] == "No label was given; models fitted to other rows say 4, chance 0.80."
 

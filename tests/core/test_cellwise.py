@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy.stats import t
+from scipy.stats import multivariate_normal, t
 from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from unmuddle.core import cellwise
-from unmuddle.core.cellwise import Pairs, complete, fill, fit_cells, log_t, shrinkage
+from unmuddle.core.cellwise import Pairs, choose_share, complete, fill, fit_cells, is_uneven, log_t, shrinkage
 from unmuddle.core.margins import Grades, find_grades
 from unmuddle.estimators.scaling import inner_scaling
 
@@ -124,6 +124,76 @@ def test_cells_swapped_within_their_column_stand_out_from_their_row():
     assert above.mean() > 0.97
     assert judged.wrong[~bad].mean() < 0.02
     assert np.mean((judged.rows - X)[changed] ** 2) < 0.1 * np.mean((spoilt - X)[changed] ** 2)
+
+
+def low_rank(seed=0, n=400, d=40, noise=0.1):
+    """Rows of rank four, and the same with every seventh cell or so swapped within its column."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4)) @ rng.normal(size=(4, d)) / 2 + noise * rng.normal(size=(n, d))
+    bad, spoilt = rng.random(X.shape) < 0.15, X.copy()
+    for j in range(d):
+        spoilt[bad[:, j], j] = rng.permutation(X[bad[:, j], j])
+    return X, spoilt, np.abs(spoilt - X) > 1.0, bad
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_many_swapped_cells_do_not_hide_behind_the_spread_that_they_make(seed):
+    X, spoilt, changed, bad = low_rank(seed)
+    _, judged = fit_cells(spoilt)
+    assert judged.wrong[changed].mean() > 0.9
+    assert judged.wrong[~bad].mean() < 0.01
+    assert np.mean((judged.rows - X)[changed] ** 2) < 0.1 * np.mean((spoilt - X)[changed] ** 2)
+
+
+def test_rows_of_another_kind_are_not_taken_for_wrong_cells():
+    """A third of the rows have no structure; the others are of low rank, so the former contradict them everywhere."""
+    X, *_ = low_rank()
+    X[::3] = np.random.default_rng(1).permuted(X[::3], axis=0)
+    _, judged = fit_cells(X)
+    assert judged.wrong.mean() < 0.02
+
+
+def test_wrong_cells_by_chance_are_even_and_crowded_ones_are_not():
+    """Chance is told by the false alarms of a test of Pearson's index, at two deviations and a quarter."""
+    rng = np.random.default_rng(0)
+    judged = rng.random((200, 30)) < 0.9
+    uneven = [is_uneven(judged & (rng.random(judged.shape) < 0.1), judged) for _ in range(200)]
+    assert np.mean(uneven) < 0.02
+    crowded = rng.random((200, 1)) < 0.3
+    assert is_uneven(judged & crowded & (rng.random(judged.shape) < 0.3), judged)
+    assert not is_uneven(np.zeros_like(judged), judged)
+    assert not is_uneven(judged, judged)
+
+
+@pytest.mark.parametrize(("noise", "largest"), [(0.01, 0.1), (3.0, 1.0)])
+def test_the_share_of_the_weight_makes_halves_likeliest_by_each_other(noise, largest):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2)) @ rng.normal(size=(2, 8)) + noise * rng.normal(size=(60, 8))
+    X -= X.mean(axis=0)
+    halves = X[0::2], X[1::2]
+    found = []
+    for share in cellwise.SHARES:
+        total = 0.0
+        for own, other in (halves, halves[::-1]):
+            S, weight = own.T @ own / len(own), share * ledoit_wolf_shrinkage(own, assume_centered=True)
+            S = (1 - weight) * S + (weight * np.trace(S) / 8 + cellwise.RIDGE) * np.eye(8)
+            total += multivariate_normal(np.zeros(8), S).logpdf(other).sum()
+        found.append(total)
+    chosen = choose_share(X, np.zeros((8, 8)))
+    assert chosen == cellwise.SHARES[int(np.argmax(found))] <= largest
+    assert choose_share(X[:3], np.zeros((8, 8))) == 1.0
+
+
+def test_in_a_column_without_an_end_nothing_is_far_out():
+    X, rng = correlated(), np.random.default_rng(1)
+    rows = rng.choice(N, 40, replace=False)
+    X[rows, 0] = 30.0 * np.where(np.arange(40) < 20, 1.0, -1.0)
+    above, below = np.zeros(D, dtype=bool), np.zeros(D, dtype=bool)
+    above[0] = True
+    model, _ = fit_cells(X, endless=(below, above))
+    far = model.bulk.is_far(X)[rows, 0]
+    assert not far[:20].any()
+    assert far[20:].all()
 
 
 def test_clean_normal_data_have_almost_no_wrong_cell():

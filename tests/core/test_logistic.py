@@ -58,7 +58,9 @@ def test_the_gradient_given_to_the_optimiser_is_that_of_the_objective(monkeypatc
     value, gradient = fun(flat)
 
     def total(flat):
-        return sum(objective(W, SOFT, 0.5, w) for W, w in zip(flat.reshape(5, 2, 3).swapaxes(0, 1), weights))
+        return sum(
+            objective(W, SOFT, 0.5, w) for W, w in zip(flat.reshape(5, 2, 3).swapaxes(0, 1), weights, strict=True)
+        )
 
     assert np.array_equal(flat, start.ravel())
     assert value == pytest.approx(total(flat))

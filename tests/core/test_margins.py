@@ -2,11 +2,20 @@
 
 import numpy as np
 import pytest
-from scipy.stats import cauchy, false_discovery_control, gaussian_kde, norm
+from scipy.stats import cauchy, chi2_contingency, false_discovery_control, gaussian_kde, norm
 from scipy.stats import t as student
 
 from unmuddle.core import margins
-from unmuddle.core.margins import Bulk, Densities, Grades, Tails, find_grades, find_lumped, find_unknown
+from unmuddle.core.margins import (
+    Bulk,
+    Densities,
+    Grades,
+    Tails,
+    find_grades,
+    find_lumped,
+    find_unknown,
+    go_with_classes,
+)
 from unmuddle.estimators.scaling import inner_scaling
 
 
@@ -170,7 +179,7 @@ def grades_of(*columns):
     return {each.column: each for each in find_grades(X, range(X.shape[1]))}
 
 
-def test_columns_of_few_whole_numbers_or_two_values_are_grades_but_a_single_odd_cell_is_none():
+def test_columns_of_few_numbers_are_grades_but_a_single_odd_cell_is_none():
     rare, odd, two = np.zeros(50), np.full(50, 7.0), np.repeat([2.5, 9.1], 25)
     rare[3], odd[3] = 1.0, 700.0
     thirds, halves, marks = (
@@ -183,10 +192,11 @@ def test_columns_of_few_whole_numbers_or_two_values_are_grades_but_a_single_odd_
     assert {column: each.levels.tolist() for column, each in found.items()} == {
         1: [0.0, 1.0],
         3: [2.5, 9.1],
+        6: [1 / 3, 2 / 3, 1.0],
         7: [0.5, 1.0, 2.5],
         8: [0.0, 1.0, 2.0, 3.0, 4.0],
     }
-    assert [each.strict for each in found.values()] == [True, True, False, False]
+    assert [each.strict for each in found.values()] == [True, True, False, False, False]
 
 
 def test_a_stray_cell_does_not_make_grades_numbers_like_any_others():
@@ -227,3 +237,56 @@ def test_columns_whose_cells_share_their_values_are_lumped():
     holed = np.where(rng.random(3000) < 0.3, np.nan, counts)
     X = np.column_stack([counts, smooth, mixed, holed, np.full(3000, np.nan)])
     assert find_lumped(X).tolist() == [True, False, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("values", "shares"),
+    [
+        ([19, 7, 0], [0.85, 0.1, 0.05]),
+        ([200, 304, 404, 500], [0.9, 0.06, 0.03, 0.01]),
+        ([0.19, 0.07, 0.0], [0.9, 0.06, 0.04]),
+        ([9.99, 19.99, 49.99, 99.99], [0.6, 0.3, 0.06, 0.04]),
+    ],
+)
+def test_numbers_that_are_met_often_are_values_of_their_column_however_far_apart(values, shares):
+    column = np.random.default_rng(0).choice(values, 1000, p=shares).astype(float)
+    (grades,) = find_grades(column[:, None], [0])
+    assert sorted(grades.levels) == sorted(values)
+    assert grades.low <= min(values) <= max(values) <= grades.high
+
+
+@pytest.mark.parametrize(("code", "share"), [(99, 0.05), (-1, 0.05), (999, 0.002), (77, 0.002)])
+def test_what_people_write_for_nothing_is_no_grade_nor_is_a_rare_number_far_off(code, share):
+    column = np.random.default_rng(0).choice([2, 3, 4, 5, code], 1000, p=[0.4, 0.3, 0.2, 0.1 - share, share])
+    (grades,) = find_grades(column[:, None].astype(float), [0])
+    assert grades.levels.tolist() == [2, 3, 4, 5]
+    assert not grades.low <= code <= grades.high
+
+
+def chance_table(far, member):
+    return np.array([[np.sum(far & member), np.sum(~far & member)], [np.sum(far & ~member), np.sum(~far & ~member)]])
+
+
+def test_cells_far_out_go_with_a_class_if_the_likelihood_ratio_of_a_table_says_so():
+    rng = np.random.default_rng(0)
+    codes = rng.choice([-1, 0, 1, 2], 600, p=[0.1, 0.6, 0.25, 0.05])
+    rates = np.linspace(0.02, 0.6, 12)
+    far = rng.random((600, 12)) < np.where((codes == 2)[:, None], rates, 0.02)
+    known = codes >= 0
+    for j, found in enumerate(go_with_classes(far, codes)):
+        said = []
+        for k in range(3):
+            table = chance_table(far[known, j], codes[known] == k)
+            statistic = chi2_contingency(table, correction=False, lambda_="log-likelihood").statistic
+            odds = np.divide(*(table + 0.5).T[0] / (table + 0.5).T[1])
+            said.append(statistic / 2 > np.log(36 / margins.CHANCE) and odds > margins.ODDS and table[0, 0] >= 5)
+        assert found == any(said)
+    assert go_with_classes(far, codes)[-1]
+    assert not go_with_classes(far, codes)[0]
+
+
+def test_cells_far_out_that_fall_on_all_classes_alike_go_with_none():
+    rng = np.random.default_rng(1)
+    far, codes = rng.random((500, 200)) < 0.15, rng.integers(0, 5, 500)
+    assert not go_with_classes(far, codes).any()
+    assert not go_with_classes(far, np.full(500, -1)).any()

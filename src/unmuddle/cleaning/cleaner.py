@@ -293,7 +293,7 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def _fit_engine(self, matrix: Array, given: Given) -> tuple[Recovered, Tried]:
         """Of several the first, unless another lets models tell noisy labels better by more than chance would do."""
-        self._learned = ~np.isnan(issues.per_cell(matrix, self._encoding)).all(axis=0)
+        self._learned = self._tells(matrix)
         engines = make_engines(self.recovery, self.scale is None, matrix.shape[1], self._encoding.blocks)
         found: list[tuple[Fitted, Recovered]] = []
         for place, engine in enumerate(engines):
@@ -311,6 +311,13 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         )
         self._warn_of_unchecked(matrix.shape[1])
         return recovered, tried[best]
+
+    def _tells(self, matrix: Array) -> Mask:
+        """Columns from which cells can be told: not empty, nor one value here and there with gaps between."""
+        missing = np.isnan(matrix)
+        low, high = np.where(missing, np.inf, matrix).min(axis=0), np.where(missing, -np.inf, matrix).max(axis=0)
+        tells: Mask = issues.per_cell((low < high)[None] | ~missing.any(axis=0), self._encoding)[0]
+        return tells
 
     def _warn_of_unchecked(self, n_columns: int) -> None:
         if self.recovery_ == "none" and "none" not in listed(self.recovery):
@@ -401,7 +408,7 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         return self._see(table, matrix, self._engine.recover(matrix))
 
     def _see(self, table: Table, matrix: Array, recovered: Recovered) -> Seen:
-        """Of a column without a single cell in fit nothing is known, nor of a category it did not have: both stay."""
+        """Of a column that told nothing in fit nothing is known, nor of a category it did not have: both stay."""
         told = self._learned & self._cells_believed
         flags = issues.flag_cells(recovered.chances, self._encoding, float(self.fdr)) & told
         missing = np.isnan(issues.per_cell(matrix, self._encoding)) & self._learned & ~self._encoding.unseen(table)

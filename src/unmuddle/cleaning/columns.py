@@ -224,6 +224,8 @@ class ArrayColumn(Column):
 
     def write(self, rows: Rows, values: Sequence[Any]) -> NDArray[Any]:
         """Longer text makes the array wider, so that nothing is cut off."""
+        if len(rows) == 0:
+            return self.cells.copy()
         packed = self.pack(values)
         written = self.cells.astype(wide_enough(self.cells.dtype, packed.dtype))
         written[rows] = packed

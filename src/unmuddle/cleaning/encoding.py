@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Number
 from typing import Any, Self
 
 import numpy as np
@@ -102,8 +103,14 @@ class Categorical(Feature):
         return len(self.categories) if len(self.categories) > 2 else 1
 
     def encode(self, column: Column) -> Array:
-        """Ones and zeros."""
+        """Ones and zeros; cells all of another type than the categories are refused, for none could be known."""
         codes = self.codes(column)
+        cells = [cell for cell in column.objects() if cell is not None]
+        if cells and self.categories and {*map(_type_of, cells)}.isdisjoint(map(_type_of, self.categories)):
+            raise InvalidDataError(
+                f"{column.what} must hold {_type_of(self.categories[0])} such as {self.categories[0]!r}, as in fit; "
+                f"got {_type_of(cells[0])} such as {cells[0]!r}. Convert the column."
+            )
         block = codes[:, None] == np.arange(self.width) if self.width > 1 else codes[:, None]
         return np.where(codes[:, None] >= 0, block, np.nan)
 
@@ -120,6 +127,13 @@ class Categorical(Feature):
     def codes(self, column: Column) -> Rows:
         """The number of the category in every row, -1 where it is missing or new."""
         return pd.Index(to_objects(self.categories), dtype=object).get_indexer(pd.Index(column.objects(), dtype=object))
+
+
+def _type_of(cell: Any) -> str:
+    """What messages call the type of a category."""
+    if isinstance(cell, (bool, np.bool_)):
+        return "truth values"
+    return "numbers" if isinstance(cell, Number) else "text" if isinstance(cell, str) else type(cell).__name__
 
 
 @dataclass(frozen=True)

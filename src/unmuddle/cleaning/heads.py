@@ -41,9 +41,6 @@ SEEN = 0.5
 FEW, FEW_TREES, FEW_STRENGTHS = 100, 20, STRENGTHS[::2]
 """Tables of fewer rows have that many trees and those values of C: they can tell no more apart."""
 
-LARGEST = 1e38
-"""Cells that are larger are as large as that to a tree."""
-
 BATCH = 20
 """Trees that are grown between two reports; it divides all numbers of trees above."""
 
@@ -174,7 +171,7 @@ class Forest:
 
     def predict(self, X: Array) -> Array:
         """Shares of votes."""
-        return self.spread(self.forest.predict_proba(_bounded(X)))
+        return self.spread(self.forest.predict_proba(X))
 
     def spread(self, votes: Array) -> Array:
         """A column for every class."""
@@ -276,17 +273,12 @@ def hear_forest(X: Array, given: Given, tell: Callable[[float], None] = lambda d
 
     ``tell`` hears the share of trees that are grown.
     """
-    X, rows, everyone = _bounded(X), sample_rows(given.codes, given.seed), np.flatnonzero(given.known)
+    rows, everyone = sample_rows(given.codes, given.seed), np.flatnonzero(given.known)
     leaf = _tune_leaf(X[rows], given.take(rows))
     head = _grow(X[everyone], given.take(everyone), leaf, tell=tell)
     held_out = head.predict(X)
     held_out[everyone] = _out_of_bag(head)
     return Heard(head, held_out)
-
-
-def _bounded(X: Array) -> Array:
-    """Within single precision, in which trees compare."""
-    return np.clip(X, -LARGEST, LARGEST)
 
 
 def _tune_leaf(X: Array, given: Given) -> int:

@@ -59,11 +59,11 @@ def label_issues(
 def _reason(given: Any, suggested: Any, wrong: float, chance: float, flag: bool) -> str:
     if given is None:
         return f"No label was given; models fitted to other rows say {suggested!r}, chance {chance:.2f}."
-    unseen = "Models that did not see this label"
+    weighed = "Models that did not see this label, weighed against it,"
     if flag:
-        return f"{unseen} say {suggested!r}, chance {chance:.2f}; {given!r} has {1 - wrong:.2f}."
+        return f"{weighed} say {suggested!r}, chance {chance:.2f}; {given!r} has {1 - wrong:.2f}."
     if given == suggested:
-        return f"{unseen} agree with it: {given!r} has chance {1 - wrong:.2f}, the largest."
+        return f"{weighed} let it stand: {given!r} has chance {1 - wrong:.2f}, the largest."
     return f"{suggested!r} is likelier, chance {chance:.2f}; {given!r} has {1 - wrong:.2f}, too much for a flag."
 
 

@@ -26,7 +26,7 @@ from unmuddle.cleaning.heads import (
 from unmuddle.core.evidence import Evidence, discover, on_simplex, weigh
 from unmuddle.core.kernel import Choice
 from unmuddle.core.prox import Array, Mask
-from unmuddle.estimators.scaling import Scaling
+from unmuddle.estimators.scaling import Scaling, inner_scaling
 
 Tell = Callable[[str, float], None]
 
@@ -68,11 +68,12 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True)
 class Panel:
-    """The heads with their names and what each counts; the forest, the last, has a view of its own."""
+    """The heads with their names and what each counts; the forest, the last, has a view and a scale of its own."""
 
     view: str
     forest_view: str
     scaling: Scaling
+    forest_scaling: Scaling
     names: tuple[str, ...]
     heads: tuple[Head, ...]
     voices: tuple[float, ...]
@@ -82,7 +83,8 @@ class Panel:
         """Mean of what the heads say of new rows."""
         scaled = bounded(self.scaling.apply(recovered.views[self.view]))
         *smooth, forest = self.heads
-        said = [head.predict(scaled) for head in smooth] + [forest.predict(recovered.views[self.forest_view])]
+        said = [head.predict(scaled) for head in smooth]
+        said.append(forest.predict(bounded(self.forest_scaling.apply(recovered.views[self.forest_view]))))
         return mean_opinion(said, self.voices)
 
 
@@ -144,22 +146,27 @@ def try_views(recovered: Recovered, given: Given, scale: Scale, tell: Tell = lam
 def convene(
     tried: Tried, recovered: Recovered, given: Given, tell: Tell = lambda stage, done: None
 ) -> tuple[Panel, Array]:
-    """Fit the heads on the chosen view, and return what they say of rows they did not see."""
+    """Fit the heads on the chosen view, and return what they say of rows they did not see.
+
+    Trees do not mind how columns are scaled, but compare in single precision: so each column has a scale of its own.
+    """
     tell("cross-fit", 0.0)
     best = tried.best
     forest_view = "raw" if best.view == "raw" else "imputed"
-    X = tried.scaled[best.view]
+    X, forest_rows = tried.scaled[best.view], recovered.views[forest_view]
+    forest_scaling = inner_scaling(forest_rows)
     heard = {
         "linear": hear_linear(X, given, best.strength),
         "kernel": hear_kernel(X, given, _choice(best)),
         "clouds": hear_clouds(X, given),
-        "forest": hear_forest(recovered.views[forest_view], given, lambda done: tell("cross-fit", done)),
+        "forest": hear_forest(bounded(forest_scaling.apply(forest_rows)), given, lambda done: tell("cross-fit", done)),
     }
     if not _holds(heard["clouds"], [each for name, each in heard.items() if name != "clouds"], given):
         del heard["clouds"]
     voices = tuple(VOICES if name == "clouds" else 1.0 for name in heard)
     heads = tuple(each.head for each in heard.values())
-    panel = Panel(best.view, forest_view, tried.scalings[best.view], tuple(heard), heads, voices, tried.trials)
+    scalings = tried.scalings[best.view], forest_scaling
+    panel = Panel(best.view, forest_view, *scalings, tuple(heard), heads, voices, tried.trials)
     return panel, mean_opinion([each.held_out for each in heard.values()], voices)
 
 

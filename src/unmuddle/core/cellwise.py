@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -58,6 +59,19 @@ MADE_UP = (1.0, 1.0), (1.0, 19.0)
 
 SETTLED = 1e-7
 """A chance that moves by less than this share of itself is found."""
+
+TRIMMED, FAR_OFF, MOST_OFF = 4, 2.0, 0.25
+"""Rounds in which cells are set aside as soon as they are so many deviations off what their row says; at most this
+share of a column, and only where rows say something of it. Else many wrong cells hide behind the spread that they
+make."""
+
+UNEVEN = 1.25
+"""Wrong cells fall on rows by chance. If the variance of their number in a row is more than so many times that of
+chance, rows of another kind were set aside, not wrong cells."""
+
+SHARES = (1.0, 0.5, 0.25, 0.1, 0.05, 0.02, 0.01, 0.0)
+"""Of the weight of Ledoit and Wolf: theirs is best for all entries of a covariance together, and more than columns of
+low rank leave of each other."""
 
 RIDGE = 1e-6
 """Added to the covariance, so that constant columns can be inverted."""
@@ -180,47 +194,148 @@ class CellModel:
         return Judged(complete(values, present & ~wrong, self.mean, self.precision), wrong, log_odds)
 
 
+@dataclass(frozen=True)
+class _Cells:
+    """Robustly scaled rows, and what is known of their cells before any model."""
+
+    values: Array
+    present: Mask
+    single: Mask
+    bulk: Bulk
+    densities: Densities
+    pairs: Pairs
+    graded: Mask
+    lumped: Mask
+
+    @classmethod
+    def of(cls, X: Array, single: Mask | None, graded: tuple[Grades, ...], endless: tuple[Mask, Mask] | None) -> Self:
+        """Of columns, those in ``single`` are judged, all of them if it is None."""
+        present, values = _split(X)
+        columns, bulk = np.arange(X.shape[1]), Bulk.of(X, graded)
+        return cls(
+            values=values,
+            present=present,
+            single=np.ones(X.shape[1], dtype=bool) if single is None else single,
+            bulk=bulk if endless is None else bulk.without(*endless),
+            densities=Densities.of(values, present),
+            pairs=Pairs.of(values, present, graded),
+            graded=np.isin(columns, [each.column for each in graded]),
+            lumped=find_lumped(X),
+        )
+
+    @property
+    def may_be_of_low_rank(self) -> bool:
+        """Not where columns of one category add up to 1, nor where most cells are alike anyway."""
+        return bool(self.single.all() and self.lumped.mean() <= 0.5)
+
+    @cached_property
+    def judged(self) -> Mask:
+        """Cells that may be wrong."""
+        return self.present & self.single
+
+    @cached_property
+    def far(self) -> Mask:
+        """Those of them that are far out."""
+        return self.judged & self.bulk.is_far(self.values)
+
+    @cached_property
+    def column(self) -> Array:
+        """Log density of every cell in its column."""
+        return self.densities.log(self.values)
+
+
+class _Found(NamedTuple):
+    """A model of the rows, and its verdict on their cells."""
+
+    mean: Array
+    covariance: Array
+    shift: Array
+    trust: Array
+    chances: tuple[float, float]
+    wrong: Mask
+    log_odds: Array
+
+
 def fit_cells(
-    X: Array, rounds: int = ROUNDS, single: Mask | None = None, graded: tuple[Grades, ...] = ()
+    X: Array,
+    rounds: int = ROUNDS,
+    single: Mask | None = None,
+    graded: tuple[Grades, ...] = (),
+    endless: tuple[Mask, Mask] | None = None,
 ) -> tuple[CellModel, Judged]:
     """The model of robustly scaled rows (NaN where a cell is missing), and its verdict on their cells.
 
-    Only cells of ``single`` columns are judged, all of them if it is None.
+    Only cells of ``single`` columns are judged, all of them if it is None. In ``endless`` columns no cell is far out,
+    below in the first of these, above in the second.
     """
-    present, values = _split(X)
-    single = np.ones(X.shape[1], dtype=bool) if single is None else single
-    judged, bulk, lumped = present & single, Bulk.of(X, graded), find_lumped(X)
-    far = judged & bulk.is_far(values)
-    densities, pairs = Densities.of(values, present), Pairs.of(values, present, graded)
-    is_graded = np.isin(np.arange(X.shape[1]), [each.column for each in graded])
-    column = densities.log(values)
-    wrong, chances = far, START
+    cells = _Cells.of(X, single, graded, endless)
+    found = _fit(cells, rounds, TRIMMED)
+    if is_uneven(found.wrong & ~cells.far, cells.judged):
+        found = _fit(cells, rounds, 0)
+    mean, covariance, shift, trust, chances, wrong, log_odds = found
+    pairs, observed, precision = cells.pairs, cells.present & ~wrong, linalg.inv(covariance, check_finite=False)
+    if len(pairs.columns):
+        filled = fill(cells.values, observed, mean, precision)
+        pairs = pairs.learn(cells.values, observed, filled, mean, np.diag(covariance))
+    model = CellModel(
+        mean, covariance, precision, cells.densities, cells.bulk, pairs, shift, trust, *chances, cells.single
+    )
+    if len(pairs.columns):
+        return model, model.judge(X)
+    return model, Judged(complete(cells.values, observed, mean, precision), wrong, log_odds)
+
+
+def _fit(cells: _Cells, rounds: int, trimmed: int) -> _Found:
+    """Judge cells and fit the model in turn; in so many of the first rounds whatever rows contradict is set aside."""
+    values, present, judged, far, pairs = cells.values, cells.present, cells.judged, cells.far, cells.pairs
+    wrong, chances, share = far, START, 1.0
     mean, covariance = _start(values, present & ~wrong)
-    for _ in range(rounds):
+    for place in range(trimmed + rounds):
         precision, variances = linalg.inv(covariance, check_finite=False), np.diag(covariance)
         filled = fill(values, present & ~wrong, mean, precision)
         row = log_t(filled.residuals, filled.variances)
-        shift = np.where(is_graded, 0.0, np.maximum(0.0, _medians(column - row, present)))
-        trust = np.where(lumped, 0.0, _trust(filled.variances, variances))
-        evidence = _alone(values, column - shift, far, mean, variances, trust) - row
+        shift = np.where(cells.graded, 0.0, np.maximum(0.0, _medians(cells.column - row, present)))
+        trust = np.where(cells.lumped, 0.0, _trust(filled.variances, variances))
+        evidence = _alone(values, cells.column - shift, far, mean, variances, trust) - row
         _put(evidence, far, pairs, pairs.evidence(values, filled, mean, variances))
         chances = _learn_chances(evidence, judged, far, chances)
         log_odds = np.where(judged, evidence + logit(np.where(far, *chances)), -np.inf)
+        told = (trust > 0) & ~cells.graded
+        trimmed = trimmed if told.any() and cells.single.all() else 0  # a wrong category contradicts many right cells
         before = wrong, covariance
         wrong = log_odds > 0
+        if place < trimmed:
+            wrong |= _contradicted(filled, judged & ~far & told)
         wrong[:, pairs.columns] &= far[:, pairs.columns]  # one value or the other: trusted until rows are known
         mean = filled.rows.mean(axis=0)
-        covariance = _covariance(filled.rows - mean, filled.covariance)
-        if np.mean(wrong != before[0]) <= ALIKE and np.abs(covariance - before[1]).max() <= STILL:
+        if place <= trimmed and cells.may_be_of_low_rank:
+            share = choose_share(filled.rows - mean, filled.covariance)
+        covariance = _covariance(filled.rows - mean, filled.covariance, share)
+        still = np.abs(covariance - before[1]).max() <= STILL
+        if place >= trimmed and still and np.mean(wrong != before[0]) <= ALIKE:
             break
-    precision = linalg.inv(covariance, check_finite=False)
-    if len(pairs.columns):
-        observed = present & ~wrong
-        pairs = pairs.learn(values, observed, fill(values, observed, mean, precision), mean, np.diag(covariance))
-    model = CellModel(mean, covariance, precision, densities, bulk, pairs, shift, trust, *chances, single)
-    if len(pairs.columns):
-        return model, model.judge(X)
-    return model, Judged(complete(values, present & ~wrong, mean, precision), wrong, log_odds)
+    return _Found(mean, covariance, shift, trust, chances, wrong, log_odds)
+
+
+def _contradicted(filled: Filled, judged: Mask) -> Mask:
+    """Cells that are far off what their row says."""
+    squares = np.where(judged, filled.residuals**2 / filled.variances, 0.0)
+    found: Mask = squares > np.maximum(FAR_OFF**2, np.quantile(squares, 1.0 - MOST_OFF, axis=0))
+    return found
+
+
+def is_uneven(wrong: Mask, judged: Mask) -> bool:
+    """Whether wrong cells crowd in some rows more than chance would have it: Pearson's index of dispersion.
+
+    It is near 1, with deviation ``sqrt(2 / rows)``, if every judged cell is as likely to be wrong.
+    """
+    sizes = judged.sum(axis=1)
+    share = wrong.sum() / max(int(sizes.sum()), 1)
+    expected, counted = share * sizes, sizes > 0
+    if not 0.0 < share < 1.0:
+        return False
+    pearson = (wrong.sum(axis=1) - expected)[counted] ** 2 / (expected * (1.0 - share))[counted]
+    return bool(pearson.mean() > UNEVEN + 2.0 * np.sqrt(2.0 / counted.sum()))
 
 
 def fill(X: Array, observed: Mask, mean: Array, precision: Array) -> Filled:
@@ -275,6 +390,24 @@ def _lost(precision: Array, inverse: Array, places: NDArray[np.intp]) -> Array:
     return lost
 
 
+def choose_share(X: Array, missing: Array) -> float:
+    """The share of Ledoit and Wolf's weight under which either half of the centred rows is likeliest by the other's.
+
+    ``missing`` is what masked cells add to the products of all rows; each half has half of it.
+    """
+    halves = [X[0::2], X[1::2]]
+    if len(halves[1]) < 2:
+        return SHARES[0]
+    products = [(half.T @ half + missing * (len(half) / len(X))) / len(half) for half in halves]
+    found = np.zeros(len(SHARES))
+    for half, own, other in zip(halves, products, products[::-1], strict=True):
+        values, V = linalg.eigh(own, check_finite=False)
+        weights = np.multiply(SHARES, shrinkage(half))[:, None]
+        spectrum = (1.0 - weights) * np.maximum(values, 0.0) + weights * values.mean() + RIDGE
+        found -= np.sum(np.log(spectrum) + np.einsum("ij,ij->j", V, other @ V) / spectrum, axis=1)
+    return SHARES[int(found.argmax())]
+
+
 def _inverse_blocks(precision: Array, places: NDArray[np.intp], real: Mask) -> Array:
     """For each row the inverse of the block of its places; zero where a place is padding."""
     pairs = real[:, :, None] & real[:, None, :]
@@ -301,10 +434,10 @@ def _start(X: Array, observed: Mask) -> tuple[Array, Array]:
     return mean, _covariance(centred, 0.0) * np.outer(stretch, stretch) + np.diag(counts == 0)
 
 
-def _covariance(centred: Array, missing: Array | float) -> Array:
+def _covariance(centred: Array, missing: Array | float, share: float = 1.0) -> Array:
     n, d = centred.shape
     covariance = (centred.T @ centred + missing) / n
-    weight = shrinkage(centred)
+    weight = share * shrinkage(centred)
     scale = np.trace(covariance) / d
     shrunk: Array = (1 - weight) * covariance + (weight * scale + RIDGE) * np.eye(d)
     return shrunk

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 from scipy.optimize import brentq
-from scipy.special import boxcox, inv_boxcox, stdtr, stdtrit
+from scipy.special import boxcox, inv_boxcox, stdtr, stdtrit, xlogy
 
 from unmuddle.core.prox import Array
 
@@ -37,9 +37,18 @@ MOST_GRADES, SEEN, STRAY = 10, 5, 0.05
 """Different values that a column of grades may have; rows in which one is met that is sure to be a grade; share of the
 cells that may be other numbers."""
 
+COMMON = 0.01
+"""Share of the cells from which on a number, met often enough, is a value of its column whatever the others are."""
+
 STEPS, MOST_OFF = 2.0, 0.15
-"""Gaps, each as wide as the narrowest, by which a grade may be away from the next one, unless more than this share of
-the cells is beyond."""
+"""Gaps, each as wide as the narrowest, by which a grade may be away from the next one, unless a common one or more than
+this share of the cells is beyond."""
+
+CODES = (-1.0, *(sign * (10.0**digits - 1.0) for digits in (1, 2, 3, 4, 5) for sign in (1.0, -1.0)))
+"""What people write for cells that they do not know: however common, such a number far off is none of the grades."""
+
+ODDS, CHANCE = 4.0, 1e-4
+"""Odds ratio from which on cells far out go with a class, and the chance that they seem to in any column."""
 
 SIDES = ((0.25, 0.75), 0.6745), ((0.15, 0.85), INNER_TO_DEVIATION)
 """Quantiles from which tails are measured, and the deviations that they are off the median in a normal sample. The
@@ -132,6 +141,10 @@ class Bulk:
             last[each.column] = max(last[each.column], each.high)
         return cls(first, last)
 
+    def without(self, low: Mask, high: Mask) -> Bulk:
+        """No end below in columns ``low``, none above in columns ``high``."""
+        return Bulk(np.where(low, -np.inf, self.low), np.where(high, np.inf, self.high))
+
     def is_far(self, X: Array) -> Mask:
         """Cells outside; no missing one is."""
         below: Mask = np.less(X, self.low)
@@ -170,6 +183,24 @@ class Tails:
         return found
 
 
+def go_with_classes(far: Mask, codes: NDArray[np.intp]) -> Mask:
+    """Columns in which cells far out are met in one class much more than in others; rows of class -1 do not count.
+
+    Wrong cells fall on all classes alike. What goes with a class is how the class looks, if only it is rare. Judged by
+    the odds ratio, and by the likelihood ratio of a share for the class against one for all.
+    """
+    known = codes >= 0
+    of_class = np.eye(int(codes.max(initial=0)) + 1)[codes[known].astype(np.intp)]
+    inside, sizes = of_class.T @ far[known], of_class.sum(axis=0)[:, None]
+    outside, others = inside.sum(axis=0) - inside, known.sum() - sizes
+    share = (inside + outside) / max(int(known.sum()), 1)
+    gain = sum(xlogy(n, n / np.maximum(total * share, TINIEST)) for n, total in ((inside, sizes), (outside, others)))
+    odds = (inside + 0.5) * (others - outside + 0.5) / ((sizes - inside + 0.5) * (outside + 0.5))
+    unlikely = gain > np.log(inside.size / CHANCE)
+    found: Mask = np.any((odds > ODDS) & unlikely & (inside >= SEEN), axis=0)
+    return found
+
+
 def find_unknown(X: Array) -> Mask:
     """Columns of zeros in which next to nothing else is met: nobody can say what may be."""
     amounts = np.sum(~np.isnan(X) & (X != 0), axis=0)
@@ -195,11 +226,17 @@ def _grades_of(cells: Array, column: int) -> Grades | None:
     values, counts = np.unique(cells[~np.isnan(cells)], return_counts=True)
     if len(values) == 2 and (counts >= SEEN).all():
         return Grades(column, values, float(values[0]), float(values[1]), strict=True)
-    plain = 2.0 * values == np.round(2.0 * values)
+    plain = (2.0 * values == np.round(2.0 * values)) | _are_common(counts)
     levels, often = values[plain], counts[plain] >= SEEN
     if len(levels) < 2 or often.sum() > MOST_GRADES or not _are_most(plain, values, counts):
         return None
     return _chain(levels, counts[plain], often, column, strict=len(values) == 2)
+
+
+def _are_common(counts: NDArray[np.intp]) -> Mask:
+    """Values that are met so often that they must be meant."""
+    common: Mask = counts >= max(SEEN, COMMON * counts.sum())
+    return common
 
 
 def _are_most(plain: Mask, values: Array, counts: NDArray[np.intp]) -> bool:
@@ -210,12 +247,14 @@ def _are_most(plain: Mask, values: Array, counts: NDArray[np.intp]) -> bool:
 
 
 def _chain(levels: Array, counts: NDArray[np.intp], often: Mask, column: int, *, strict: bool) -> Grades | None:
-    """Values that can be reached from the commonest one by steps that are not too wide."""
+    """Values that can be reached from the commonest one by steps that are not too wide, or are common themselves."""
     gaps, middle, below = np.diff(levels), int(counts.argmax()), np.cumsum(counts)[:-1] / counts.sum()
     beyond = np.where(np.arange(len(gaps)) < middle, below, 1.0 - below)
     reach = STEPS * np.diff(levels[often]).min(initial=1.0)
     wide = np.flatnonzero((gaps > reach) & (beyond <= MOST_OFF))
-    first, last = wide[wide < middle].max(initial=-1) + 1, wide[wide >= middle].min(initial=len(gaps))
+    meant = np.flatnonzero(_are_common(counts) & ~np.isin(levels, CODES))
+    first = min(wide[wide < middle].max(initial=-1) + 1, meant.min(initial=middle))
+    last = max(wide[wide >= middle].min(initial=len(gaps)), meant.max(initial=middle))
     reached = levels[first : last + 1]
     if not 1 < len(reached) <= MOST_GRADES:
         return None

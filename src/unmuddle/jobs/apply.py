@@ -77,7 +77,7 @@ def _accepted(
     changes = dict(before)
     for number, line in enumerate(lines):
         if _is_accepted(listed, number, line["accept"]) and line[value] != line["given"]:
-            row = _row(listed, number, line["row"], source.n_rows)
+            row = _row(listed, number, line, source)
             column = _column(listed, number, label if of_labels else line["column"], source)
             _check_value(listed, number, line[value])
             new = line[value]
@@ -122,14 +122,21 @@ def _is_accepted(listed: Source, number: int, text: str) -> bool:
     return word in ACCEPTED
 
 
-def _row(listed: Source, number: int, text: str, n_rows: int) -> int:
+def _row(listed: Source, number: int, line: Mapping[str, str], source: Source) -> int:
+    """The row, which must be the one at the line that is named beside it: columns are easily sorted apart."""
     try:
-        row = int(text)
+        row = int(line["row"])
     except ValueError:
         row = -1
-    if not 0 <= row < n_rows:
+    if not 0 <= row < source.n_rows:
         raise listed.error(
-            f"row must be between 0 and {n_rows - 1}; got {text!r}. Leave that column as it was.", number
+            f"row must be between 0 and {source.n_rows - 1}; got {line['row']!r}. Leave that column as it was.", number
+        )
+    if line.get("line", str(source.line(row))).strip() != str(source.line(row)):
+        raise listed.error(
+            f"row and line must belong together; row {row} is line {source.line(row)} of {source.path.name}, got "
+            f"{line['line']!r}. Sort all columns of a list together, or none.",
+            number,
         )
     return row
 

@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from unmuddle.cleaning import Cleaned, HybridCleaner
 from unmuddle.cleaning.engines import MOST_COLUMNS
 from unmuddle.errors import InvalidParameterError, OutputError, UncheckedCellsWarning, UnmuddleWarning
-from unmuddle.files import check_new_folder, whole_folder
+from unmuddle.files import beside, check_new_folder, whole_folder
 from unmuddle.jobs.model import Model, save_model
 from unmuddle.jobs.stages import Stages
 from unmuddle.jobs.summary import NAME, SCHEMA_VERSION, versions
@@ -83,7 +83,7 @@ class Job:
     @property
     def folder(self) -> Path:
         """Where everything goes."""
-        return (self.out or self.path.with_name(f"{self.path.stem}-cleaned")).absolute()
+        return (self.out or beside(self.path, "-cleaned")).absolute()
 
     @property
     def command(self) -> str:

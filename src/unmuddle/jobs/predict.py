@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unmuddle.errors import OutputError
-from unmuddle.files import write_whole
+from unmuddle.files import beside, write_whole
 from unmuddle.jobs.model import load_model
 from unmuddle.tabular import features_of, read_source, write_list
 
@@ -23,7 +23,7 @@ def predict_file(
     model_path: Path, path: Path, out: Path | None = None, *, id_column: str | None = None, force: bool = False
 ) -> Predicted:
     """Write a line for each row: its place, the likeliest class, and the chance of every class."""
-    out = out or path.with_name(f"{path.stem}-predictions.csv")
+    out = out or beside(path, "-predictions.csv")
     if out.resolve() in (path.resolve(), model_path.resolve()):
         raise OutputError(f"cannot write {out}: it is the input itself; choose another --out.")
     if out.exists() and not force:
