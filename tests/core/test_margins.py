@@ -263,6 +263,15 @@ def test_what_people_write_for_nothing_is_no_grade_nor_is_a_rare_number_far_off(
     assert not grades.low <= code <= grades.high
 
 
+@pytest.mark.parametrize("values", [[0.0], [-1.4, 0.7], [0.0, 1.0]])
+def test_errors_of_one_size_up_and_down_make_no_values_of_their_own(values):
+    rng = np.random.default_rng(0)
+    right, off = rng.choice(values, 1000), rng.random(1000) < 0.15
+    column = right + 8.0 * np.where(off, rng.choice([-1.0, 1.0], 1000), 0.0)
+    for each in find_grades(column[:, None], [0]):
+        assert not ((column >= each.low) & (column <= each.high) & off).any()
+
+
 def chance_table(far, member):
     return np.array([[np.sum(far & member), np.sum(~far & member)], [np.sum(far & ~member), np.sum(~far & ~member)]])
 

@@ -47,6 +47,9 @@ this share of the cells is beyond."""
 CODES = (-1.0, *(sign * (10.0**digits - 1.0) for digits in (1, 2, 3, 4, 5) for sign in (1.0, -1.0)))
 """What people write for cells that they do not know: however common, such a number far off is none of the grades."""
 
+SAME, ALIKE = 1e-9, 3.0
+"""Relative distance up to which values are the same; how many times as common as the other of two images one may be."""
+
 ODDS, CHANCE = 4.0, 1e-4
 """Odds ratio from which on cells far out go with a class, and the chance that they seem to in any column."""
 
@@ -239,6 +242,16 @@ def _are_common(counts: NDArray[np.intp]) -> Mask:
     return common
 
 
+def _are_images(levels: Array, counts: NDArray[np.intp]) -> Mask:
+    """Values that lie as far below a commoner one as others, about as common, lie above it: errors of one size."""
+    mirrored = 2.0 * levels - levels[:, None]
+    at = np.minimum(np.searchsorted(levels, mirrored - SAME), len(levels) - 1)
+    there = np.abs(levels[at] - mirrored) <= SAME * max(1.0, float(np.abs(levels).max()))
+    fewer, more = np.minimum(counts[at], counts[:, None]), np.maximum(counts[at], counts[:, None])
+    images: Mask = np.any(there & (more <= ALIKE * fewer) & (more < counts), axis=1)
+    return images
+
+
 def _are_most(plain: Mask, values: Array, counts: NDArray[np.intp]) -> bool:
     """Whether all but a few cells are plain numbers, and most of those that are not zero."""
     amounts = values != 0
@@ -252,7 +265,7 @@ def _chain(levels: Array, counts: NDArray[np.intp], often: Mask, column: int, *,
     beyond = np.where(np.arange(len(gaps)) < middle, below, 1.0 - below)
     reach = STEPS * np.diff(levels[often]).min(initial=1.0)
     wide = np.flatnonzero((gaps > reach) & (beyond <= MOST_OFF))
-    meant = np.flatnonzero(_are_common(counts) & ~np.isin(levels, CODES))
+    meant = np.flatnonzero(_are_common(counts) & ~np.isin(levels, CODES) & ~_are_images(levels, counts))
     first = min(wide[wide < middle].max(initial=-1) + 1, meant.min(initial=middle))
     last = max(wide[wide >= middle].min(initial=len(gaps)), meant.max(initial=middle))
     reached = levels[first : last + 1]
