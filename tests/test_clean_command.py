@@ -754,3 +754,12 @@ def test_a_reader_that_has_read_enough_is_no_error(tmp_path):
         said = process.stderr.read()
     assert (process.returncode, said) == (0, "")
     assert (tmp_path / "trees-cleaned" / "cleaned.csv").exists()
+
+
+@pytest.mark.parametrize("place", [".", "/"])
+def test_a_folder_is_no_file_to_clean_or_predict(place, cleaned, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for words in (["clean", place, "--label", "x"], ["predict", cleaned, place]):
+        result = run(*words)
+        assert result.exit_code == 2
+        assert "Internal" not in result.output

@@ -47,6 +47,13 @@ def test_a_bad_option_is_refused_by_name():
     assert "--label-noise" in result.output
 
 
+@pytest.mark.parametrize("command", [["demo"], ["clean", "a.csv", "--label", "b"]])
+def test_a_seed_too_large_for_numpy_is_refused_by_name(command):
+    result = run(*command, "--seed", "5000000000")
+    assert result.exit_code == 2
+    assert "--seed" in result.output
+
+
 def test_the_list_of_datasets_has_licence_and_place():
     result = run("datasets")
     assert result.exit_code == 0

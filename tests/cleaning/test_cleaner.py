@@ -43,6 +43,46 @@ def fitted(problem):
 # What it finds
 
 
+@pytest.mark.parametrize("wrong", [75, 600])
+def test_a_rare_class_far_from_the_others_keeps_its_cells_under_wrong_labels(wrong):
+    rng = np.random.default_rng(0)
+    truth = rng.choice(3, 1500, p=[0.75, 0.23, 0.02])
+    table = rng.normal(size=(1500, 5)) + np.array([[0] * 5, [3, 3, 0, 0, 0], [0, 0, 8, 8, 0]])[truth]
+    table[::100, 4] = 30.0
+    given = truth.copy()
+    given[rng.choice(1500, wrong, replace=False)] = rng.integers(0, 3, wrong)
+    cleaned = cleaner().fit_clean(table, given)
+    assert np.array_equal(cleaned.X[truth == 2, :4], table[truth == 2, :4])
+    assert (cleaned.X[::100, 4] != 30.0).all()
+    before, after = (LogisticRegression().fit(*each).score(table[truth == 2], truth[truth == 2]) for each in
+                     ((table, given), (cleaned.X, cleaned.y)))  # fmt: skip
+    assert after >= before
+
+
+def test_units_and_offsets_of_columns_say_nothing_of_labels():
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(200, 3))
+    table = np.column_stack([table, table @ rng.normal(size=(3, 4)) + 0.1 * rng.normal(size=(200, 4))])
+    labels = (table[:, 0] > 0).astype(int)
+    labels[[7, 50, 90]] ^= 1
+    expected = cleaner().fit(table, labels).label_issues_["confidence"]
+    for scale, offset in ((1e-9, 0.0), (1.0, 1.7e9)):
+        found = cleaner().fit(table * scale + offset, labels).label_issues_["confidence"]
+        assert np.allclose(found, expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("value", ["see file", 5.0])
+def test_gaps_round_a_single_value_stay(value):
+    table = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "note": [value if i % 9 == 0 else None for i in range(len(X))]})
+    cleaned = cleaner().fit_clean(table, TEXT)
+    assert cleaned.X["note"].isna().equals(table["note"].isna())
+    assert "note" not in set(cleaned.audit["column"])
+
+
+def test_labels_that_are_text_keep_their_width_where_none_changes():
+    assert cleaner().fit_clean(np.arange(20.0)[:, None], np.repeat(["a", "b"], 10)).y.dtype == np.dtype("U1")
+
+
 def test_planted_wrong_labels_are_flagged_and_put_right(problem, fitted):
     model, cleaned = fitted
     flags, wrong = model.label_issues_["flag"].to_numpy(), problem.y != problem.labels

@@ -112,6 +112,13 @@ def test_a_category_not_seen_before_is_missing():
     np.testing.assert_array_equal(encoding.encode(new), [[np.nan] * 3 + [0], [0, 1, 0, np.nan]])
 
 
+@pytest.mark.parametrize(("known", "new"), [(["1", "2"], [1, 2]), (["True", "False"], [True, False])])
+def test_categories_of_another_type_are_refused_in_words(known, new):
+    encoding = Encoding.learn(pd.DataFrame({"code": known}))
+    with pytest.raises(InvalidDataError, match=r"column 'code' of X must hold text such as .*; got .* Convert"):
+        encoding.encode(pd.DataFrame({"code": new}, dtype=object))
+
+
 def test_columns_of_nothing_are_missing_as_a_whole():
     table = pd.DataFrame({"a": pd.Series([None, None], dtype=object), "b": pd.Series([None, None], dtype="string")})
     encoding = Encoding.learn(table)
