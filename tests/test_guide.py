@@ -113,6 +113,17 @@ def test_the_first_screen_of_the_readme_is_true(place):
         assert line.replace("/home/you/", ".../") in guide
 
 
+def test_the_second_program_of_the_readme_prints_what_it_says():
+    readme = (ROOT / "README.md").read_text("utf-8")
+    program, output = re.search(
+        r"^```python\n(import numpy.*?)^```\n\nprints\n\n```\n(.*?)^```", readme, re.DOTALL | re.M
+    ).groups()
+    told = {}
+    compare(said(lambda: exec(program, told)), output)
+    lines = int(re.search(r"The audit has (\d+) lines here", readme)[1])
+    assert len(told["cleaned"].audit) == pytest.approx(lines, **NEAR)
+
+
 EXAMPLES = {
     "clean_a_file": r"labels: 35 were wrong; (\d+) were changed, (\d+) of them rightly",
     "embeddings_with_your_model": r"90 labels were wrong; (\d+) are flagged, (\d+) of them rightly",

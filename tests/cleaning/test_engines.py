@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.datasets import load_wine
 
 from cleaning.planted import planted
-from unmuddle import RobustPCA
+from unmuddle import HybridCleaner, RobustPCA
 from unmuddle.cleaning.engines import MOST_COLUMNS, Gaussian, Nothing, Transformer, make_engine
 from unmuddle.cleaning.heads import make_folds
 
@@ -187,3 +188,12 @@ def test_a_transformer_that_takes_no_missing_cells_gets_medians():
 )
 def test_engines_are_chosen_by_name_and_by_the_number_of_columns(recovery, n_columns, name):
     assert make_engine(recovery, False, n_columns).name == name
+
+
+def test_a_cell_that_an_engine_hardly_changes_is_not_wrong():
+    """Robust PCA leaves most cells as they are to ten digits: the spread of that is no measure of what is off."""
+    X, _ = load_wine(return_X_y=True)
+    audit = HybridCleaner(recovery=RobustPCA(), random_state=0).fit_clean(X, load_wine().target).audit
+    off = np.abs(audit["given"].astype(float) - audit["new"].astype(float))
+    spread = np.quantile(X, 0.85, axis=0) - np.quantile(X, 0.15, axis=0)
+    assert (off > 0.3 * spread[audit["column"].astype(int)]).all()

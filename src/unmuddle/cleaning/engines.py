@@ -25,6 +25,10 @@ from unmuddle.estimators.scaling import Scaling, inner_scaling
 FAR = 3.5
 """Robust deviations from which on what an engine takes out of a cell makes it wrong."""
 
+LEAST_SPREAD = 0.3
+"""Least spread, in robust deviations of a column, of what an engine takes out of it: one that leaves most cells as they
+are, as robust PCA does, would else call every other one wrong, by however little it differs."""
+
 FARTHEST = 1e6
 """Scaled units beyond which it does not matter how far a cell is off."""
 
@@ -223,7 +227,8 @@ class FittedTransformer(Fitted):
     def report(self, X: Array, denoised: Array) -> Recovered:
         """A cell is wrong if much more is taken out of it than of others in its column; categories are not judged."""
         missing = np.isnan(X)
-        sizes = np.where(missing | ~self.judged, 0.0, np.abs(X - denoised) / self.spread)
+        spread = np.maximum(self.spread, LEAST_SPREAD * self.scaling.scale)
+        sizes = np.where(missing | ~self.judged, 0.0, np.abs(X - denoised) / spread)
         chances = np.where(missing, np.nan, expit(2.0 * (sizes - FAR)))
         scores = np.where(missing, -np.inf, np.abs(X - denoised) / self.scaling.scale)
         return _views(X, denoised, denoised, (sizes > FAR) | missing, chances, scores)
