@@ -119,6 +119,11 @@ def test_categories_of_another_type_are_refused_in_words(known, new):
         encoding.encode(pd.DataFrame({"code": new}, dtype=object))
 
 
+def test_truth_values_may_be_given_as_numbers():
+    encoding = Encoding.learn(pd.DataFrame({"code": [True, False]}))
+    assert encoding.encode(pd.DataFrame({"code": [1, 0]}, dtype=object)).tolist() == [[1.0], [0.0]]
+
+
 def test_columns_of_nothing_are_missing_as_a_whole():
     table = pd.DataFrame({"a": pd.Series([None, None], dtype=object), "b": pd.Series([None, None], dtype="string")})
     encoding = Encoding.learn(table)

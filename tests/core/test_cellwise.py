@@ -7,7 +7,17 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from unmuddle.core import cellwise
-from unmuddle.core.cellwise import Pairs, choose_share, complete, fill, fit_cells, is_uneven, log_t, shrinkage
+from unmuddle.core.cellwise import (
+    Pairs,
+    choose_share,
+    complete,
+    fill,
+    fit_cells,
+    is_uneven,
+    log_t,
+    shrinkage,
+    split_rows,
+)
 from unmuddle.core.margins import Grades, find_grades
 from unmuddle.estimators.scaling import inner_scaling
 
@@ -170,7 +180,7 @@ def test_the_share_of_the_weight_makes_halves_likeliest_by_each_other(noise, lar
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2)) @ rng.normal(size=(2, 8)) + noise * rng.normal(size=(60, 8))
     X -= X.mean(axis=0)
-    halves = X[0::2], X[1::2]
+    halves = split_rows(X)
     found = []
     for share in cellwise.SHARES:
         total = 0.0
@@ -184,16 +194,13 @@ def test_the_share_of_the_weight_makes_halves_likeliest_by_each_other(noise, lar
     assert choose_share(X[:3], np.zeros((8, 8))) == 1.0
 
 
-def test_in_a_column_without_an_end_nothing_is_far_out():
-    X, rng = correlated(), np.random.default_rng(1)
-    rows = rng.choice(N, 40, replace=False)
-    X[rows, 0] = 30.0 * np.where(np.arange(40) < 20, 1.0, -1.0)
-    above, below = np.zeros(D, dtype=bool), np.zeros(D, dtype=bool)
-    above[0] = True
-    model, _ = fit_cells(X, endless=(below, above))
-    far = model.bulk.is_far(X)[rows, 0]
-    assert not far[:20].any()
-    assert far[20:].all()
+def test_equal_rows_are_in_one_half_and_halves_are_about_as_large():
+    X = np.random.default_rng(0).normal(size=(200, 5))
+    first, second = split_rows(np.repeat(X, 2, axis=0))
+    assert len(first) + len(second) == 400
+    assert 150 < len(first) < 250
+    assert not {tuple(row) for row in first} & {tuple(row) for row in second}
+    assert np.array_equal(split_rows(X)[0], split_rows(X)[0])
 
 
 def test_clean_normal_data_have_almost_no_wrong_cell():

@@ -15,6 +15,7 @@ from unmuddle.core.margins import (
     find_lumped,
     find_unknown,
     go_with_classes,
+    reach_of_classes,
 )
 from unmuddle.estimators.scaling import inner_scaling
 
@@ -288,10 +289,51 @@ def test_cells_far_out_go_with_a_class_if_the_likelihood_ratio_of_a_table_says_s
             table = chance_table(far[known, j], codes[known] == k)
             statistic = chi2_contingency(table, correction=False, lambda_="log-likelihood").statistic
             odds = np.divide(*(table + 0.5).T[0] / (table + 0.5).T[1])
-            said.append(statistic / 2 > np.log(36 / margins.CHANCE) and odds > margins.ODDS and table[0, 0] >= 5)
+            enough = table[0, 0] >= max(5, 0.2 * table[0].sum())
+            said.append(statistic / 2 > np.log(36 / margins.CHANCE) and odds > margins.ODDS and enough)
         assert found == any(said)
     assert go_with_classes(far, codes)[-1]
     assert not go_with_classes(far, codes)[0]
+
+
+def test_a_bulk_reaches_as_far_as_a_class_does_and_no_farther_and_codes_are_no_look():
+    rng = np.random.default_rng(0)
+    codes = np.where(np.arange(600) < 30, 1, 0)
+    X = rng.normal(size=(600, 3))
+    X[:30, 0] += 20.0
+    X[100:103, 0] = 1e6
+    X[:30, 1] = 999.0
+    bulk = Bulk.of(X)
+    found = reach_of_classes(X, bulk.is_far(X), codes, bulk)
+    assert not found.is_far(X)[:30, 0].any()
+    assert found.high[0] < 30.0
+    assert found.is_far(X)[100:103, 0].all()
+    assert (found.high[1], found.low[0]) == (bulk.high[1], bulk.low[0])
+
+
+def test_errors_that_pass_the_end_in_the_class_on_their_side_do_not_go_with_it():
+    rng = np.random.default_rng(0)
+    codes = np.arange(3000) % 2
+    X = rng.normal(size=(3000, 1)) + 4.0 * codes[:, None]
+    wrong = rng.random(X.shape) < 0.1
+    X[wrong] += 10.0 * rng.choice([-1.0, 1.0], int(wrong.sum()))
+    bulk = Bulk.of(inner_scaling(X).apply(X))
+    assert not go_with_classes(bulk.is_far(inner_scaling(X).apply(X)), codes).any()
+
+
+@pytest.mark.parametrize("odd", [77.0, 888.0, -77.0, 50.0, 1e6])
+def test_a_number_many_times_as_large_as_the_marks_is_none_however_common(odd):
+    column = np.random.default_rng(0).integers(1, 6, 500).astype(float)
+    column[:10] = odd
+    (grades,) = find_grades(column[:, None], [0])
+    assert grades.levels.tolist() == [1, 2, 3, 4, 5]
+
+
+def test_many_strays_among_marks_take_no_square_of_memory():
+    rng = np.random.default_rng(0)
+    column = np.where(rng.random(200_000) < 0.045, rng.integers(6, 10**7, 200_000), rng.integers(1, 6, 200_000))
+    (grades,) = find_grades(column[:, None].astype(float), [0])
+    assert grades.levels.tolist() == [1, 2, 3, 4, 5]
 
 
 def test_cells_far_out_that_fall_on_all_classes_alike_go_with_none():

@@ -106,7 +106,12 @@ class Categorical(Feature):
         """Ones and zeros; cells all of another type than the categories are refused, for none could be known."""
         codes = self.codes(column)
         cells = [cell for cell in column.objects() if cell is not None]
-        if cells and self.categories and {*map(_type_of, cells)}.isdisjoint(map(_type_of, self.categories)):
+        if (
+            cells
+            and self.categories
+            and (codes < 0).all()
+            and {*map(_type_of, cells)}.isdisjoint(map(_type_of, self.categories))
+        ):
             raise InvalidDataError(
                 f"{column.what} must hold {_type_of(self.categories[0])} such as {self.categories[0]!r}, as in fit; "
                 f"got {_type_of(cells[0])} such as {cells[0]!r}. Convert the column."

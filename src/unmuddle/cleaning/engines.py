@@ -15,7 +15,7 @@ from sklearn.utils import get_tags
 from unmuddle.cleaning.heads import Folds, Rows
 from unmuddle.core.categories import Category, Columns, judge_categories, learn_categories
 from unmuddle.core.cellwise import CellModel, Judged, complete, fill, fit_cells, log_t
-from unmuddle.core.margins import Grades, Tails, find_grades, find_lumped, find_unknown, go_with_classes
+from unmuddle.core.margins import Grades, Tails, find_grades, find_lumped, find_unknown, reach_of_classes
 from unmuddle.core.prox import Array, Mask
 from unmuddle.core.wiener import Wiener
 from unmuddle.errors import InvalidParameterError
@@ -194,11 +194,9 @@ class Gaussian(Engine):
         grades = find_grades(X, np.flatnonzero(single).tolist())
         graded = tuple(each.scale(scaling.centre[each.column], scaling.scale[each.column]) for each in grades)
         model, judged = fit_cells(scaled, single=single, graded=graded)
-        doubtful = judged.wrong & ~find_lumped(scaled)
-        sides = scaled < model.bulk.low, scaled > model.bulk.high
-        below, above = (go_with_classes(doubtful & side, codes) for side in sides)
-        if (below | above).any():
-            model, judged = fit_cells(scaled, single=single, graded=graded, endless=(below, above))
+        bulk = reach_of_classes(scaled, judged.wrong & ~find_lumped(scaled), codes, model.bulk)
+        if (bulk.is_far(scaled) != model.bulk.is_far(scaled)).any():
+            model, judged = fit_cells(scaled, single=single, graded=graded, bulk=bulk)
         categories = learn_categories(scaled, blocks, model, judged.rows)
         judged = judge_categories(scaled, categories, model, judged)
         covariance = model.covariance * np.outer(units, units)

@@ -73,6 +73,9 @@ SHARES = (1.0, 0.5, 0.25, 0.1, 0.05, 0.02, 0.01, 0.0)
 """Of the weight of Ledoit and Wolf: theirs is best for all entries of a covariance together, and more than columns of
 low rank leave of each other."""
 
+SCATTER = 1e6
+"""Times by which places of rows are stretched before their fractions split the rows by chance."""
+
 RIDGE = 1e-6
 """Added to the covariance, so that constant columns can be inverted."""
 
@@ -208,15 +211,15 @@ class _Cells:
     lumped: Mask
 
     @classmethod
-    def of(cls, X: Array, single: Mask | None, graded: tuple[Grades, ...], endless: tuple[Mask, Mask] | None) -> Self:
+    def of(cls, X: Array, single: Mask | None, graded: tuple[Grades, ...], bulk: Bulk | None) -> Self:
         """Of columns, those in ``single`` are judged, all of them if it is None."""
         present, values = _split(X)
-        columns, bulk = np.arange(X.shape[1]), Bulk.of(X, graded)
+        columns = np.arange(X.shape[1])
         return cls(
             values=values,
             present=present,
             single=np.ones(X.shape[1], dtype=bool) if single is None else single,
-            bulk=bulk if endless is None else bulk.without(*endless),
+            bulk=Bulk.of(X, graded) if bulk is None else bulk,
             densities=Densities.of(values, present),
             pairs=Pairs.of(values, present, graded),
             graded=np.isin(columns, [each.column for each in graded]),
@@ -261,14 +264,14 @@ def fit_cells(
     rounds: int = ROUNDS,
     single: Mask | None = None,
     graded: tuple[Grades, ...] = (),
-    endless: tuple[Mask, Mask] | None = None,
+    bulk: Bulk | None = None,
 ) -> tuple[CellModel, Judged]:
     """The model of robustly scaled rows (NaN where a cell is missing), and its verdict on their cells.
 
-    Only cells of ``single`` columns are judged, all of them if it is None. In ``endless`` columns no cell is far out,
-    below in the first of these, above in the second.
+    Only cells of ``single`` columns are judged, all of them if it is None. ``bulk`` says which cells are far out, if it
+    is known better than from each column alone.
     """
-    cells = _Cells.of(X, single, graded, endless)
+    cells = _Cells.of(X, single, graded, bulk)
     found = _fit(cells, rounds, TRIMMED)
     if is_uneven(found.wrong & ~cells.far, cells.judged):
         found = _fit(cells, rounds, 0)
@@ -308,7 +311,7 @@ def _fit(cells: _Cells, rounds: int, trimmed: int) -> _Found:
             wrong |= _contradicted(filled, judged & ~far & told)
         wrong[:, pairs.columns] &= far[:, pairs.columns]  # one value or the other: trusted until rows are known
         mean = filled.rows.mean(axis=0)
-        if place <= trimmed and cells.may_be_of_low_rank:
+        if place <= trimmed and told.any() and cells.may_be_of_low_rank:
             share = choose_share(filled.rows - mean, filled.covariance)
         covariance = _covariance(filled.rows - mean, filled.covariance, share)
         still = np.abs(covariance - before[1]).max() <= STILL
@@ -383,6 +386,16 @@ def shrinkage(X: Array) -> float:
     return float(min(1.0, max(0.0, error / spread))) if spread > 0 else 1.0
 
 
+def split_rows(X: Array) -> tuple[Array, Array]:
+    """Two halves as if at random, whatever the order of rows and columns.
+
+    Equal rows are in one half, lest one should tell the other.
+    """
+    direction = np.random.default_rng(0).normal(size=X.shape[1])
+    first = np.modf(np.abs(np.sort(X, axis=1) @ direction) * SCATTER)[0] < 0.5
+    return X[first], X[~first]
+
+
 def _lost(precision: Array, inverse: Array, places: NDArray[np.intp]) -> Array:
     """For each row what the cells at its places take from the precision of all cells: P_OM P_MM^-1 P_MO, diagonal."""
     cross = precision[places]
@@ -395,8 +408,8 @@ def choose_share(X: Array, missing: Array) -> float:
 
     ``missing`` is what masked cells add to the products of all rows; each half has half of it.
     """
-    halves = [X[0::2], X[1::2]]
-    if len(halves[1]) < 2:
+    halves = split_rows(X)
+    if min(map(len, halves)) < 2:
         return SHARES[0]
     products = [(half.T @ half + missing * (len(half) / len(X))) / len(half) for half in halves]
     found = np.zeros(len(SHARES))

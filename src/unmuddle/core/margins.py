@@ -37,8 +37,9 @@ MOST_GRADES, SEEN, STRAY = 10, 5, 0.05
 """Different values that a column of grades may have; rows in which one is met that is sure to be a grade; share of the
 cells that may be other numbers."""
 
-COMMON = 0.01
-"""Share of the cells from which on a number, met often enough, is a value of its column whatever the others are."""
+COMMON, TIMES = 0.01, 5.5
+"""Share of the cells from which on a number, met often enough, is a value of its column however far off the others it
+is, if it is at most so many times as large as they are."""
 
 STEPS, MOST_OFF = 2.0, 0.15
 """Gaps, each as wide as the narrowest, by which a grade may be away from the next one, unless a common one or more than
@@ -50,8 +51,9 @@ CODES = (-1.0, *(sign * (10.0**digits - 1.0) for digits in (1, 2, 3, 4, 5) for s
 SAME, ALIKE = 1e-9, 3.0
 """Relative distance up to which values are the same; how many times as common as the other of two images one may be."""
 
-ODDS, CHANCE = 4.0, 1e-4
-"""Odds ratio from which on cells far out go with a class, and the chance that they seem to in any column."""
+OWN, ODDS, CHANCE = 0.2, 4.0, 1e-4
+"""Share of a class that cells far out must be to go with it, and odds ratio; the chance that they seem to in any
+column. Errors are fewer: they only seem to go with a class that lies on their side of the column."""
 
 SIDES = ((0.25, 0.75), 0.6745), ((0.15, 0.85), INNER_TO_DEVIATION)
 """Quantiles from which tails are measured, and the deviations that they are off the median in a normal sample. The
@@ -144,9 +146,9 @@ class Bulk:
             last[each.column] = max(last[each.column], each.high)
         return cls(first, last)
 
-    def without(self, low: Mask, high: Mask) -> Bulk:
-        """No end below in columns ``low``, none above in columns ``high``."""
-        return Bulk(np.where(low, -np.inf, self.low), np.where(high, np.inf, self.high))
+    def stretch(self, other: Bulk) -> Bulk:
+        """As far as the farther of both."""
+        return Bulk(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
 
     def is_far(self, X: Array) -> Mask:
         """Cells outside; no missing one is."""
@@ -186,8 +188,25 @@ class Tails:
         return found
 
 
+def reach_of_classes(X: Array, far: Mask, codes: NDArray[np.intp], bulk: Bulk) -> Bulk:
+    """The bulk, and beyond it what cells far out reach that are how a class looks: their own bulk and no more.
+
+    One number over and over, as a code for cells that nobody knows, is no look.
+    """
+    ends = []
+    for side, sign in ((bulk.low > X, -1.0), (bulk.high < X, 1.0)):
+        end = np.full(X.shape[1], -np.inf)
+        for column in np.flatnonzero(go_with_classes(far & side, codes)):
+            cells = sign * X[far[:, column] & side[:, column], column]
+            low, middle, high = np.quantile(cells, INNER)
+            if np.unique(cells, return_counts=True)[1].max() <= len(cells) / 2:
+                end[column] = middle + FAR * max(1.0, (high - low) / (2.0 * INNER_TO_DEVIATION))
+        ends.append(sign * end)
+    return bulk.stretch(Bulk(*ends))
+
+
 def go_with_classes(far: Mask, codes: NDArray[np.intp]) -> Mask:
-    """Columns in which cells far out are met in one class much more than in others; rows of class -1 do not count.
+    """Columns in which cells far out are a good part of one class, and much rarer in others; rows of class -1 are none.
 
     Wrong cells fall on all classes alike. What goes with a class is how the class looks, if only it is rare. Judged by
     the odds ratio, and by the likelihood ratio of a share for the class against one for all.
@@ -200,7 +219,7 @@ def go_with_classes(far: Mask, codes: NDArray[np.intp]) -> Mask:
     gain = sum(xlogy(n, n / np.maximum(total * share, TINIEST)) for n, total in ((inside, sizes), (outside, others)))
     odds = (inside + 0.5) * (others - outside + 0.5) / ((sizes - inside + 0.5) * (outside + 0.5))
     unlikely = gain > np.log(inside.size / CHANCE)
-    found: Mask = np.any((odds > ODDS) & unlikely & (inside >= SEEN), axis=0)
+    found: Mask = np.any((odds > ODDS) & unlikely & (inside >= np.maximum(SEEN, OWN * sizes)), axis=0)
     return found
 
 
@@ -242,6 +261,14 @@ def _are_common(counts: NDArray[np.intp]) -> Mask:
     return common
 
 
+def _meant(levels: Array, counts: NDArray[np.intp], middle: int) -> list[int]:
+    """Places of common values that are neither codes nor images of others, from the commonest one outwards."""
+    near_common = np.flatnonzero(ALIKE * counts >= max(SEEN, COMMON * counts.sum()))
+    images = near_common[_are_images(levels[near_common], counts[near_common])]
+    meant = np.flatnonzero(_are_common(counts) & ~np.isin(levels, CODES))
+    return sorted(np.setdiff1d(meant, images).tolist(), key=lambda place: abs(place - middle))
+
+
 def _are_images(levels: Array, counts: NDArray[np.intp]) -> Mask:
     """Values that lie as far below a commoner one as others, about as common, lie above it: errors of one size."""
     mirrored = 2.0 * levels - levels[:, None]
@@ -265,9 +292,10 @@ def _chain(levels: Array, counts: NDArray[np.intp], often: Mask, column: int, *,
     beyond = np.where(np.arange(len(gaps)) < middle, below, 1.0 - below)
     reach = STEPS * np.diff(levels[often]).min(initial=1.0)
     wide = np.flatnonzero((gaps > reach) & (beyond <= MOST_OFF))
-    meant = np.flatnonzero(_are_common(counts) & ~np.isin(levels, CODES) & ~_are_images(levels, counts))
-    first = min(wide[wide < middle].max(initial=-1) + 1, meant.min(initial=middle))
-    last = max(wide[wide >= middle].min(initial=len(gaps)), meant.max(initial=middle))
+    first, last = wide[wide < middle].max(initial=-1) + 1, wide[wide >= middle].min(initial=len(gaps))
+    for place in _meant(levels, counts, middle):
+        if np.abs(levels[place]) <= TIMES * (np.abs(levels[first : last + 1]).max() or np.inf):
+            first, last = min(first, place), max(last, place)
     reached = levels[first : last + 1]
     if not 1 < len(reached) <= MOST_GRADES:
         return None
