@@ -63,8 +63,11 @@ def test_a_method_and_a_dataset_of_one_file_each_give_a_table_like_any_other(tmp
     assert "nearest class mean" in (tmp_path / "table1-uniform.md").read_text()
 
 
-def test_one_worker_or_two_give_the_same_bytes_for_every_method(tmp_path):
-    rows = *(row.name for row in ROWS), "nearest", "majority", "broken"
+@pytest.mark.parametrize(
+    "some", [("logistic", "hybrid"), pytest.param([row.name for row in ROWS], marks=pytest.mark.slow)], ids=["two", "all"]
+)
+def test_one_worker_or_two_give_the_same_bytes_for_every_method(tmp_path, some):
+    rows = *some, "nearest", "majority", "broken"
     for jobs in (1, 2):
         make(tmp_path / str(jobs), *rows, jobs=jobs, trials=1, kind=OneColumn)
     assert contents(tmp_path / "1") == contents(tmp_path / "2")
@@ -143,7 +146,7 @@ def test_tuning_does_not_look_at_the_truth(monkeypatch):
 
 
 def test_the_row_in_hindsight_is_never_below_the_chosen_one(tmp_path):
-    make(tmp_path, "flr-told", "flr-oracle")
+    make(tmp_path, "flr-told", "flr-oracle", trials=1)
     table = {(line["row"], line["features"], line["labels"]): line for line in lines(tmp_path, "table1-uniform.csv")}
     for (row, *noise), line in table.items():
         if row == "flr-told":
