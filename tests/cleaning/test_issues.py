@@ -108,7 +108,7 @@ def evidence(noise=0.2, n_classes=2):
     np.fill_diagonal(T, 1 - noise)
     weights = np.zeros(len(POWERS))
     weights[np.abs(np.log(POWERS)).argmin()] = 1.0
-    return Evidence(weights, weights, POWERS, np.tile(T, (len(POWERS), 1, 1)))
+    return Evidence(weights, weights, POWERS, np.tile(T, (len(POWERS), 1, 1)), np.ones((len(POWERS), n_classes)))
 
 
 def test_verdicts_follow_bayes_and_a_flagged_label_is_not_its_own_remedy():

@@ -28,7 +28,8 @@ def pick(chances, rng):
 def one_power(index, transition=T):
     weights = np.zeros(len(POWERS))
     weights[index] = 1.0
-    return Evidence(weights, weights, POWERS, np.tile(transition, (len(POWERS), 1, 1)))
+    factors = np.ones((len(POWERS), len(transition)))
+    return Evidence(weights, weights, POWERS, np.tile(transition, (len(POWERS), 1, 1)), factors)
 
 
 def test_the_posterior_is_bayes_rule_written_out():
@@ -36,12 +37,13 @@ def test_the_posterior_is_bayes_rule_written_out():
     P, labels = rng.dirichlet(np.ones(3), 5), np.array([0, 1, 2, -1, 1])
     weights = rng.dirichlet(np.ones(len(POWERS)))
     transitions = np.array([rng.dirichlet(np.ones(3), 3) for _ in POWERS])
-    evidence = Evidence(weights, weights, POWERS, transitions)
+    factors = rng.lognormal(size=(len(POWERS), 3))
+    evidence = Evidence(weights, weights, POWERS, transitions, factors)
     expected, sharpened = np.zeros((5, 3)), np.zeros((5, 3))
     for i, label in enumerate(labels):
         p = np.maximum(P[i], LEAST) / np.maximum(P[i], LEAST).sum()
-        for weight, power, transition in zip(weights, POWERS, transitions, strict=True):
-            prior = p**power / sum(p**power)
+        for weight, power, transition, f in zip(weights, POWERS, transitions, factors, strict=True):
+            prior = p**power * f / sum(p**power * f)
             joint = [prior[y] * (transition[y, label] if label >= 0 else 1.0) for y in range(3)]
             expected[i] += weight * np.array(joint) / sum(joint)
             sharpened[i] += weight * prior
@@ -171,7 +173,8 @@ def test_any_number_of_classes_has_a_transition_matrix_even_without_labels(n_cla
 
 def test_the_posterior_of_a_row_far_surer_than_all_others_is_bayes_rule_too():
     power, level, doubt = 4.7, -3.0, Doubt(0.5, 0.1)
-    evidence = Evidence(np.ones(1), np.ones(1), np.array([power]), np.eye(2)[None], np.array([level]), doubt)
+    one = np.ones(1)
+    evidence = Evidence(one, one, np.array([power]), np.eye(2)[None], np.ones((1, 2)), np.array([level]), doubt)
     p, label = on_simplex(np.array([[0.999, 0.001]])), np.array([1])
     log_odds = level + (0.5 - np.log(p[0, 0] / p[0, 1])) / 0.1
     right = power * np.log(p[0, 1] / p[0, 0])  # all errors of class 0 go to class 1

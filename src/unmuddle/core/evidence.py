@@ -3,10 +3,12 @@
 Predictions P of models fitted to noisy labels are less sure than the truth would let them be. So the clean posterior is
 taken as P^t, normalised, and a given label g has the chance sum_y P^t(y | x) T[y, g]. For each power t on a grid, T is
 found by EM; the likelihood of the given labels then weighs the powers. Errors may be spread evenly over the other
-classes, or go where they go: that fits better anyway, most of all where classes overlap, so it is believed only if it
-fits much better. Or labels are wrong more often where classes meet (see `borders`). Classes that overlap give just such
-labels, and how well either fits does not tell them apart: so that is believed only of classes that do not overlap, and
-else only widens the interval of the noise rate.
+classes, or go where they go; all classes may be wrong as often, or each at its own rate. The freer fits better anyway,
+most of all where classes overlap, so it is believed only if it fits much better. Where one class loses more labels than
+it gains, predictions are even not at its border but beyond it: so with rates of their own classes have factors f, and
+the clean posterior is P^t f, normalised. Or labels are wrong more often where classes meet (see `borders`). Classes that
+overlap give just such labels, and how well either fits does not tell them apart: so that is believed only of classes
+that do not overlap, and else only widens the interval of the noise rate.
 
 Wrong labels and overlapping classes explain the same labels equally well where all rows are equally uncertain. What
 tells them apart is whether rows that are easy to predict are mislabelled as often as others. Where even that says
@@ -18,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -30,17 +33,21 @@ from unmuddle.core.prox import Array
 POWERS = np.geomspace(0.7, 24.0, 14)
 """Powers that are weighed."""
 
-PRIOR_LABELS, CLASS_LABELS, PRIOR_ERRORS = 20.0, 1000.0, 2.0
+PRIOR_LABELS, CLASS_LABELS, OWN_LABELS, PRIOR_ERRORS = 20.0, 1000.0, 2.0, 2.0
 """Made-up labels in all, wrong at the rate of the held-out errors that are laid to labels; of each class, wrong at the
-rate of all classes, for classes that overlap would else seem mislabelled; made-up errors of each class, spread over the
-others."""
+rate of all classes, for classes that overlap would else seem mislabelled; the same where each class may have a rate of
+its own; made-up errors of each class, spread over the others."""
 
 LEARNED = 80.0
 """Labels of each class with which half of the held-out errors of models no better than chance are laid to labels: with
 fewer, models rather know too little. Of good models nearly all errors are, however few labels there were."""
 
-COST = 0.25
-"""What a free way of errors costs, in units of Schwarz's criterion; less than 1, for the ways are shrunk already."""
+COST, OWN_COST = 0.25, 2.0
+"""What a free way of errors costs, in units of Schwarz's criterion, less than 1, for the ways are shrunk already; the
+same for a rate and a factor of each class, which are not."""
+
+FARTHEST = 3.0
+"""Largest logarithm of a class's factor, in units of the power."""
 
 BORDER_COST, SHARP = 10.0, POWERS[5:]
 """Log odds against errors that are more frequent where classes meet, in the interval of the noise rate; powers that go
@@ -59,10 +66,32 @@ SMALLEST = 1e-12
 """Least likelihood of a label: what no class explains is not divided by zero."""
 
 
+class Kind(NamedTuple):
+    """What errors may be like: in all ways alike, and of all classes as many."""
+
+    evenly: bool
+    alike: bool
+
+    @property
+    def tie(self) -> float:
+        """Made-up labels of each class that are wrong at the rate of all."""
+        return CLASS_LABELS if self.alike else OWN_LABELS
+
+    def cost(self, n_classes: int, n_labels: float) -> float:
+        """Of what is free, by which it must fit better."""
+        ways = 0.0 if self.evenly else COST * n_classes * (n_classes - 2)
+        rates = 0.0 if self.alike else OWN_COST * (n_classes - 1)
+        return float((ways + rates) * np.log(max(n_labels, 1.0)) / 2)
+
+
 class Transition(NamedTuple):
-    """``matrix[i, j]`` is the chance that class i is labelled j; ``log_posterior`` of it, up to a constant."""
+    """``matrix[i, j]`` is the chance that class i is labelled j; ``log_posterior`` of it, up to a constant.
+
+    ``factors`` of the classes go with it.
+    """
 
     matrix: Array
+    factors: Array
     log_posterior: float
 
 
@@ -80,13 +109,13 @@ class Errors(NamedTuple):
         return cls(rate, np.full(n_classes, rate), others / max(n_classes - 1, 1))
 
     @classmethod
-    def seen(cls, numbers: Array, error: float, evenly: bool) -> Self:
-        """From ``numbers[i, j]`` labels j of class i, and the made-up ones; with all ways alike if ``evenly``."""
+    def seen(cls, numbers: Array, error: float, kind: Kind) -> Self:
+        """From ``numbers[i, j]`` labels j of class i, and the made-up ones."""
         others = 1.0 - np.eye(len(numbers))
         right, wrong = numbers.diagonal(), (numbers * others).sum(axis=1)
         rate = (wrong.sum() + PRIOR_LABELS * error) / (numbers.sum() + PRIOR_LABELS)
-        rates = (wrong + CLASS_LABELS * rate) / (wrong + right + CLASS_LABELS)
-        ways = others if evenly else (numbers + _spread(len(numbers))) * others
+        rates = (wrong + kind.tie * rate) / (wrong + right + kind.tie)
+        ways = others if kind.evenly else (numbers + _spread(len(numbers))) * others
         return cls(float(rate), rates, ways / np.maximum(ways.sum(axis=1, keepdims=True), SMALLEST))
 
     @property
@@ -95,15 +124,15 @@ class Errors(NamedTuple):
         chances: Array = self.rates[:, None] * self.ways + np.diag(1.0 - self.rates)
         return chances
 
-    def log_prior(self, error: float) -> float:
+    def log_prior(self, error: float, kind: Kind) -> float:
         """What the made-up labels say of the rates."""
         of_classes = np.sum(_log_likelihood(self.rates, self.rate) - _log_likelihood(self.rate, self.rate))
-        return float(PRIOR_LABELS * _log_likelihood(self.rate, error) + CLASS_LABELS * of_classes)
+        return float(PRIOR_LABELS * _log_likelihood(self.rate, error) + kind.tie * of_classes)
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the given labels say: explanations, each a power and a transition matrix, and their weights.
+    """What the given labels say: explanations, each a power, a transition matrix and factors, and their weights.
 
     The last ones, as many as there are ``levels``, have errors where classes meet; their matrix is that of all rows
     together. ``cautious`` weights are for intervals, and admit what is not believed.
@@ -113,6 +142,7 @@ class Evidence:
     cautious: Array
     powers: Array
     transitions: Array
+    factors: Array
     levels: Array = field(default_factory=lambda: np.zeros(0))
     doubt: Doubt | None = None
 
@@ -134,11 +164,9 @@ class Evidence:
 
     def sharpen(self, P: Array) -> Array:
         """Predictions as estimates of the clean posterior."""
-        logs = np.log(on_simplex(P))
-        sharpened: Array = sum(
-            (weight * _power(logs, power) for weight, power in zip(self.weights, self.powers, strict=True)),
-            np.zeros_like(P),
-        )
+        sharpened = np.zeros_like(P)
+        for weight, q in zip(self.weights, self._priors(np.log(on_simplex(P))), strict=True):
+            sharpened += weight * q
         return sharpened
 
     def posterior(self, P: Array, given: NDArray[np.intp]) -> Array:
@@ -158,16 +186,20 @@ class Evidence:
             variances.append((wrong * (1 - wrong)).sum() / len(known) ** 2)
         return np.array(means), np.array(variances)
 
+    def _priors(self, logs: Array) -> Iterator[Array]:
+        """Chances of the classes before the label is heard, of each explanation in turn."""
+        for power, factors in zip(self.powers, self.factors, strict=True):
+            yield _normalised(_power(logs, power) * factors)
+
     def _posteriors(self, P: Array, given: NDArray[np.intp]) -> Iterator[Array]:
         """Of each explanation in turn."""
         logs = np.log(on_simplex(P))
-        by_class = len(self.powers) - len(self.levels)
-        for power, T in zip(self.powers[:by_class], self.transitions[:by_class], strict=True):
-            yield _posterior(_power(logs, power), T, given)[0]
+        priors, by_class = self._priors(logs), len(self.powers) - len(self.levels)
+        for q, T in zip(islice(priors, by_class), self.transitions[:by_class], strict=True):
+            yield _posterior(q, T, given)[0]
         known = given >= 0
-        for power, level in zip(self.powers[by_class:], self.levels, strict=True):
+        for q, level in zip(priors, self.levels, strict=True):
             assert self.doubt is not None
-            q = _power(logs, power)
             joint = Rows(logs[known], given[known], self.doubt.of(logs[known])).joint(q[known], level)
             q[known] = _normalised(joint)
             yield q
@@ -190,18 +222,26 @@ def weigh(
     error = float(np.clip(blamed, 1.0 / max(counts.sum(), 1.0), 1.0 - 1.0 / n_classes))
     of_classes = POWERS if overlap else SHARP
     sharpened = [_power(logs, power) for power in of_classes]
-    kinds = (True, False) if n_classes > 2 else (True,)
-    found = [_fit_transition(each, labels, error, counts, evenly) for evenly in kinds for each in sharpened]
+    kinds = [Kind(evenly, alike) for alike in (True, False) for evenly in (True, False)[: max(n_classes - 1, 1)]]
+    found = [
+        _fit_transition(each, labels, error, counts, kind, FARTHEST * power)
+        for kind in kinds
+        for power, each in zip(of_classes, sharpened, strict=True)
+    ]
     powers = np.tile(of_classes, len(kinds))
     if n_classes < 2 or not counts.sum() > 0:
-        return Evidence(_shares(found), _shares(found, CAUTION), powers, np.array([each.matrix for each in found]))
+        return Evidence(_shares(found), _shares(found, CAUTION), powers, *_stacked(found))
     doubt = Doubt.learn(logs, counts)
     cost = BORDER_COST if overlap else 0.0
     levels, near_borders = _fit_borders(Rows(logs, labels, doubt.of(logs)), counts, error, cost)
     every = found + near_borders
     believed = np.pad(_shares(found), (0, len(near_borders))) if overlap else _shares(every)
-    matrices = np.array([each.matrix for each in every])
-    return Evidence(believed, _shares(every, CAUTION), np.concatenate([powers, SHARP]), matrices, levels, doubt)
+    return Evidence(believed, _shares(every, CAUTION), np.concatenate([powers, SHARP]), *_stacked(every), levels, doubt)
+
+
+def _stacked(found: list[Transition]) -> tuple[Array, Array]:
+    """Matrices and factors of all."""
+    return np.array([each.matrix for each in found]), np.array([each.factors for each in found])
 
 
 def _ignorance(P: Array, labels: NDArray[np.intp], counts: Array, error: float) -> float:
@@ -229,7 +269,8 @@ def _fit_borders(rows: Rows, counts: Array, error: float, cost: float) -> tuple[
         level, log_posterior = fit_level(P, rows, counts, error, PRIOR_LABELS)
         numbers = _normalised(rows.joint(P, level)).T @ labels + SMALLEST * np.eye(n_classes)
         levels.append(level)
-        found.append(Transition(numbers / numbers.sum(axis=1, keepdims=True), log_posterior - cost))
+        matrix = numbers / numbers.sum(axis=1, keepdims=True)
+        found.append(Transition(matrix, np.ones(n_classes), log_posterior - cost))
     return np.array(levels), found
 
 
@@ -249,19 +290,29 @@ def discover(chances: Array, rate: float) -> NDArray[np.bool_]:
     return flags
 
 
-def _fit_transition(P: Array, given: NDArray[np.intp], error: float, counts: Array, evenly: bool) -> Transition:
-    """The likeliest matrix by EM, for rows in the order of their labels."""
+def _fit_transition(
+    P: Array, given: NDArray[np.intp], error: float, counts: Array, kind: Kind, farthest: float
+) -> Transition:
+    """The likeliest matrix by EM, for rows in the order of their labels.
+
+    Factors of the classes, if they have rates of their own, take a step of iterative scaling each time.
+    """
     n_classes = P.shape[1]
     ends = np.searchsorted(given, np.arange(1, n_classes))
     groups = list(zip(np.split(P, ends), np.split(counts, ends), strict=True))
-    errors = Errors.at(error, n_classes)
+    errors, logs = Errors.at(error, n_classes), np.zeros(n_classes)
     for _ in range(STEPS):
-        matrix = errors.matrix
-        numbers = [_true_classes(chances, *group) for chances, group in zip(matrix.T, groups, strict=True)]
-        errors = Errors.seen(np.column_stack(numbers), error, evenly)
-    _, likelihood = _posterior(P, errors.matrix, given)
-    cost = 0.0 if evenly else COST * n_classes * (n_classes - 2) * np.log(max(counts.sum(), 1.0)) / 2
-    return Transition(errors.matrix, float(counts @ np.log(likelihood) + errors.log_prior(error) - cost))
+        factors = np.exp(logs)
+        joint = errors.matrix.T * factors
+        numbers = np.column_stack([_true_classes(chances, *group) for chances, group in zip(joint, groups, strict=True)])
+        errors = Errors.seen(numbers, error, kind)
+        if not kind.alike:
+            logs += np.log1p(numbers.sum(axis=1)) - np.log1p(_true_classes(factors, P, counts))
+            logs = np.clip(logs - logs.mean(), -farthest, farthest)
+    factors = np.exp(logs)
+    _, likelihood = _posterior(P if kind.alike else _normalised(P * factors), errors.matrix, given)
+    log_posterior = counts @ np.log(likelihood) + errors.log_prior(error, kind)
+    return Transition(errors.matrix, factors, float(log_posterior - kind.cost(n_classes, counts.sum())))
 
 
 def _spread(n_classes: int) -> float:
