@@ -129,6 +129,24 @@ def test_predictions_on_unseen_clean_rows_are_nearly_all_right(fitted):
     assert model.score(whole.features[300:], whole.labels[300:]) > 0.97
 
 
+def test_a_tenth_of_the_rare_class_filed_under_the_common_one_is_found():
+    rng = np.random.default_rng(0)
+    truth = np.repeat(["fraud", "fine"], [250, 750])
+    X = rng.normal(size=(1000, 5))
+    X[:250, 0] += 6.0
+    given = truth.copy()
+    given[rng.choice(250, 25, replace=False)] = "fine"
+    model = cleaner().fit(X, given)
+    flags, wrong = model.label_issues_["flag"].to_numpy(), given != truth
+    assert flags[wrong].mean() > 0.5
+    assert (flags & ~wrong).sum() <= 3
+    new = rng.normal(size=(4000, 5))
+    new[:1000, 0] += 6.0
+    plain = cleaner(recovery="none").fit(X, truth)  # who was told the truth
+    expected = np.repeat(["fraud", "fine"], [1000, 3000])
+    assert model.score(new, expected) > plain.score(new, expected) - 0.01
+
+
 def test_clean_data_get_few_flags():
     tidy = planted(flips=0.0, gross=0.0, n_rows=200)
     model = cleaner().fit(tidy.X, tidy.y)

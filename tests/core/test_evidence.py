@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import softmax
 
 from unmuddle.core.borders import Doubt
-from unmuddle.core.evidence import LEAST, POWERS, Evidence, discover, on_simplex, weigh
+from unmuddle.core.evidence import LEAST, POWERS, SHARP, Evidence, discover, on_simplex, weigh
 
 T = np.array([[0.8, 0.15, 0.05], [0.05, 0.7, 0.25], [0.1, 0.1, 0.8]])
 
@@ -131,6 +131,54 @@ def test_errors_are_spread_evenly_unless_the_labels_say_otherwise():
         weights = weigh(P, noisy, 0.3).weights
         assert (weights[: len(POWERS)].sum() > 0.5) == evenly
         assert np.allclose(weigh(P, noisy, 0.3).transition, transition, atol=0.1)
+
+
+def beyond(clean, factors):
+    """Predictions of which ``factors`` times are the clean posterior."""
+    P = clean / factors
+    return P / P.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rates_and_factors_of_classes_are_found_where_errors_go_one_way(n_classes):
+    transition, factors = np.eye(n_classes), np.ones(n_classes)
+    transition[0, :2], factors[0] = (0.7, 0.3), 2.0
+    P, truth, noisy = draw(3_000, transition)
+    leaning = beyond(P, factors)
+    evidence = weigh(leaning, noisy, np.mean(leaning.argmax(axis=1) != noisy))
+    assert evidence.weights[-len(POWERS) - len(SHARP) : -len(SHARP)].sum() > 0.9  # the freest
+    assert np.allclose(evidence.transition, transition, atol=0.06)
+    sharpened = evidence.sharpen(leaning)
+    assert np.abs(sharpened - P).mean() < 0.5 * np.abs(leaning - P).mean()
+    flags = discover(1.0 - evidence.posterior(leaning, noisy)[np.arange(3_000), noisy], 0.1)
+    wrong = truth != noisy
+    assert np.mean(wrong[flags]) > 0.85
+    assert np.mean(flags[wrong]) > 0.5
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rates_of_classes_are_not_believed_where_all_are_wrong_as_often_or_none_is(seed):
+    for rate in (0.0, 0.3):
+        P, _, noisy = draw(600, np.array([[1 - rate, rate], [rate, 1 - rate]]), seed=seed)
+        evidence = weigh(P, noisy, np.mean(P.argmax(axis=1) != noisy))
+        assert evidence.weights[: len(POWERS)].sum() > 0.5
+
+
+def test_factors_of_classes_maximise_the_likelihood_up_to_the_prior():
+    """Against brute force: with rates fixed at what was found, no other factor explains the labels much better."""
+    transition = np.array([[0.7, 0.3], [0.0, 1.0]])
+    P, _, noisy = draw(5_000, transition)
+    evidence = weigh(beyond(P, [2.0, 1.0]), noisy, 0.2)
+    at = len(POWERS) + int(np.abs(POWERS - 1.0).argmin())
+    logs, T_found = evidence.powers[at] * np.log(on_simplex(beyond(P, [2.0, 1.0]))), evidence.transitions[at]
+
+    def likelihood(log_odds):
+        prior = softmax(logs + np.array([log_odds / 2, -log_odds / 2]), axis=1)
+        return np.log(np.einsum("ij,ij->i", prior, T_found[:, noisy].T)).sum()
+
+    grid = np.linspace(-3, 3, 241)
+    best = grid[np.argmax([likelihood(each) for each in grid])]
+    assert np.log(evidence.factors[at, 0] / evidence.factors[at, 1]) == pytest.approx(best, abs=0.1)
 
 
 def test_rows_without_label_or_weight_say_nothing():

@@ -64,7 +64,9 @@ def test_a_method_and_a_dataset_of_one_file_each_give_a_table_like_any_other(tmp
 
 
 @pytest.mark.parametrize(
-    "some", [("logistic", "hybrid"), pytest.param([row.name for row in ROWS], marks=pytest.mark.slow)], ids=["two", "all"]
+    "some",
+    [("logistic", "hybrid"), pytest.param([row.name for row in ROWS], marks=pytest.mark.slow)],
+    ids=["two", "all"],
 )
 def test_one_worker_or_two_give_the_same_bytes_for_every_method(tmp_path, some):
     rows = *some, "nearest", "majority", "broken"

@@ -6,9 +6,9 @@ found by EM; the likelihood of the given labels then weighs the powers. Errors m
 classes, or go where they go; all classes may be wrong as often, or each at its own rate. The freer fits better anyway,
 most of all where classes overlap, so it is believed only if it fits much better. Where one class loses more labels than
 it gains, predictions are even not at its border but beyond it: so with rates of their own classes have factors f, and
-the clean posterior is P^t f, normalised. Or labels are wrong more often where classes meet (see `borders`). Classes that
-overlap give just such labels, and how well either fits does not tell them apart: so that is believed only of classes
-that do not overlap, and else only widens the interval of the noise rate.
+the clean posterior is P^t f, normalised. Or labels are wrong more often where classes meet (see `borders`). Classes
+that overlap give just such labels, and how well either fits does not tell them apart: so that is believed only of
+classes that do not overlap, and else only widens the interval of the noise rate.
 
 Wrong labels and overlapping classes explain the same labels equally well where all rows are equally uncertain. What
 tells them apart is whether rows that are easy to predict are mislabelled as often as others. Where even that says
@@ -304,7 +304,9 @@ def _fit_transition(
     for _ in range(STEPS):
         factors = np.exp(logs)
         joint = errors.matrix.T * factors
-        numbers = np.column_stack([_true_classes(chances, *group) for chances, group in zip(joint, groups, strict=True)])
+        numbers = np.column_stack(
+            [_true_classes(chances, *group) for chances, group in zip(joint, groups, strict=True)]
+        )
         errors = Errors.seen(numbers, error, kind)
         if not kind.alike:
             logs += np.log1p(numbers.sum(axis=1)) - np.log1p(_true_classes(factors, P, counts))
