@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from unmuddle import ADMM, Algorithm1, FLRClassifier, RobustPCA
+from unmuddle import ADMM, Algorithm1, FLRClassifier, HybridCleaner, RobustPCA
 from unmuddle.baselines.rpca import RPCAClassifier
 from unmuddle.errors import InvalidDataError, InvalidParameterError, UnmuddleError
 
@@ -32,6 +32,7 @@ def with_cell(value):
         (X, pd.Series(["a", pd.NA] * 30), ["y", "2 classes", "'a'", "30 rows that have a label"]),
         (X, np.full(60, np.nan), ["y", "2 classes", "none of its 60 rows"]),
         (X[:, :0], Y, ["0 feature"]),
+        (pd.DataFrame(X).add_prefix("c").assign(kind="red"), Y, ["X must hold numbers", "'red'", "HybridCleaner"]),
         (X[:0], Y[:0], ["0 sample"]),
         (X[:1], Y[:1], ["1 sample"]),
         (X[0], Y, ["2D"]),
@@ -75,12 +76,13 @@ def test_a_list_of_marks_for_no_label_is_refused():
         FLRClassifier.natural(unlabeled=[-1, -2]).fit(X, Y)
 
 
+@pytest.mark.parametrize("estimator", [FLRClassifier, HybridCleaner, RPCAClassifier])
 @pytest.mark.parametrize("seed", ["seven", -1, 2.5, [0.5]])
-def test_a_bad_random_state_is_refused_in_words(seed):
+def test_a_bad_random_state_is_refused_in_words(estimator, seed):
     with pytest.raises(
         InvalidParameterError, match=r"random_state must be an integer.*; got .*Pass an integer"
     ) as raised:
-        FLRClassifier(random_state=seed).fit(X, Y)
+        estimator(random_state=seed).fit(X, Y)
     assert repr(seed) in str(raised.value)
 
 

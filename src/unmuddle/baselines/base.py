@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from unmuddle.baselines.batches import default_batch_size
@@ -154,7 +153,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, ABC):
                 )
         from unmuddle.baselines.training import Budget, Course  # noqa: PLC0415 - an extra
 
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4))
+        rng = np.random.default_rng(validation.check_seed("random_state", self.random_state).randint(2**31, size=4))
         judged = hold_out(codes, self.validation_fraction, rng)
         n_trained = len(codes) - len(judged)
         hidden = (NARROW if X.shape[1] <= FEW_COLUMNS else WIDE,)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -178,7 +177,7 @@ class RPCAClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self, features: Array, labels: NDArray[Any], codes: NDArray[np.intp]
     ) -> tuple[RobustPCA, Scaling] | None:
         """Choose the weight in units of the default one; the decomposition with it, if there is anything to learn."""
-        folds = list(_folds(codes, check_random_state(self.random_state)))
+        folds = list(_folds(codes, validation.check_seed("random_state", self.random_state)))
         tried, accuracy = np.array(MULTIPLES), np.full(len(MULTIPLES), np.nan)
         best, self._multiple = None, MULTIPLES[0]
         for place, multiple in enumerate(MULTIPLES if folds else ()):

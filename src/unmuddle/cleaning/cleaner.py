@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, is_regressor
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -275,7 +275,7 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         labels = Labels.learn(y, self.unlabeled)
         check_lengths(table, labels)
         self.classes_ = labels.classes
-        seed = int(check_random_state(self.random_state).randint(2**31))
+        seed = int(validation.check_seed("random_state", self.random_state).randint(2**31))
         given = self._given(labels, sample_weight, seed)
         own = None if pred_probs is None else check_probabilities(pred_probs, (len(given.codes), given.n_classes))
         matrix = np.ascontiguousarray(self._encoding.encode(X))

@@ -85,15 +85,22 @@ def check_features(
 
     ``keep_single`` leaves single precision as it is; all else becomes double. ``allow_missing`` admits NaN.
     """
-    checked: Array = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        dtype=[np.float64, np.float32] if keep_single else np.float64,
-        order="C",
-        ensure_all_finite=False,
-        ensure_min_samples=2 if reset else 1,
-    )
+    try:
+        checked: Array = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            dtype=[np.float64, np.float32] if keep_single else np.float64,
+            order="C",
+            ensure_all_finite=False,
+            ensure_min_samples=2 if reset else 1,
+        )
+    except ValueError as error:
+        if "could not convert string" not in str(error):
+            raise
+        raise InvalidDataError(
+            f"X must hold numbers; {error}. Encode columns of text, or use HybridCleaner, which takes them as they are."
+        ) from None
     _check_finite(estimator, checked, allow_missing)
     return checked
 
