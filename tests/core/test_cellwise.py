@@ -2,31 +2,16 @@
 
 import numpy as np
 import pytest
-from scipy.stats import multivariate_normal, t
-from sklearn.covariance import ledoit_wolf_shrinkage
+from scipy.stats import t
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from unmuddle.core import cellwise
-from unmuddle.core.cellwise import (
-    Pairs,
-    choose_share,
-    complete,
-    fill,
-    fit_cells,
-    is_uneven,
-    log_t,
-    shrinkage,
-    split_rows,
-)
+from unmuddle.core import cellwise, filling
+from unmuddle.core.cellwise import Pairs, fit_cells, is_uneven, log_t
+from unmuddle.core.filling import fill
 from unmuddle.core.margins import Grades, find_grades
 from unmuddle.estimators.scaling import inner_scaling
 
 N, D = 800, 12
-
-
-def covariance_of(d, seed=0):
-    root = np.random.default_rng(seed).normal(size=(d, d + 2))
-    return root @ root.T / d + 0.1 * np.eye(d)
 
 
 def correlated(n=N, d=D, seed=0, noise=0.3):
@@ -34,61 +19,6 @@ def correlated(n=N, d=D, seed=0, noise=0.3):
     rng = np.random.default_rng(seed)
     loadings = np.array([np.cos(np.arange(d)), np.sin(np.arange(d))])
     return (rng.normal(size=(n, 2)) @ loadings + noise * rng.normal(size=(n, d))) / np.sqrt(1 + noise**2)
-
-
-def condition(S, mean, x, target, known):
-    """Mean and covariance of some cells given others, by the textbook."""
-    gain = S[np.ix_(target, known)] @ np.linalg.inv(S[np.ix_(known, known)])
-    return mean[target] + gain @ (x[known] - mean[known]), S[np.ix_(target, target)] - gain @ S[np.ix_(known, target)]
-
-
-@pytest.mark.parametrize("batch", [cellwise.BATCH, 40])
-@pytest.mark.parametrize("d", [1, 2, 7])
-def test_filled_cells_and_residuals_are_conditional_moments_of_the_covariance(d, batch, monkeypatch):
-    monkeypatch.setattr(cellwise, "BATCH", batch)
-    rng = np.random.default_rng(d)
-    S, mean, X = covariance_of(d, d), rng.normal(size=d), 2 * rng.normal(size=(30, d))
-    observed = rng.random((30, d)) < 0.6
-    observed[0], observed[1] = True, False
-    found = fill(X, observed, mean, np.linalg.inv(S))
-    assert np.allclose(complete(X, observed, mean, np.linalg.inv(S)), found.rows, atol=1e-9)
-    total = np.zeros((d, d))
-    for i, x in enumerate(X):
-        M = np.flatnonzero(~observed[i])
-        expected, spread = condition(S, mean, x, M, np.flatnonzero(observed[i]))
-        assert np.allclose(found.rows[i, M], expected, atol=1e-9)
-        assert np.array_equal(found.rows[i, observed[i]], (mean + (x - mean))[observed[i]])
-        total[np.ix_(M, M)] += spread
-        for j in range(d):
-            others = np.array([k for k in np.flatnonzero(observed[i]) if k != j], dtype=int)
-            expected, spread = condition(S, mean, x, np.array([j]), others)
-            assert found.residuals[i, j] == pytest.approx(x[j] - expected[0], abs=1e-9)
-            assert found.variances[i, j] == pytest.approx(spread[0, 0], rel=1e-8)
-    assert np.allclose(found.covariance, total, atol=1e-9)
-
-
-@pytest.mark.parametrize("noise", [1.0, 1e-4])
-def test_wide_rows_have_conditional_variances_too_even_if_all_that_told_a_cell_is_masked(noise):
-    d, rng = cellwise.WIDE, np.random.default_rng(0)
-    loadings = np.repeat(rng.normal(size=(3, d // 2)), 2, axis=1)
-    S = loadings.T @ loadings + np.kron(np.diag(rng.uniform(0.5, 2.0, d // 2)), np.ones((2, 2))) + noise * np.eye(d)
-    observed = np.tile([True, False], (20, d // 2)) ^ (rng.random((20, d)) < 0.2)
-    found = fill(rng.normal(size=(20, d)), observed, np.zeros(d), np.linalg.inv(S))
-    for i in range(20):
-        known = np.flatnonzero(observed[i])
-        expected = 1.0 / np.diag(np.linalg.inv(S[np.ix_(known, known)]))
-        assert np.allclose(found.variances[i, known], expected, rtol=1e-4)
-
-
-@pytest.mark.parametrize("shape", [(200, 5), (30, 40), (400, 20)])
-def test_the_weight_of_the_identity_is_that_of_scikit_learn(shape):
-    X = np.random.default_rng(0).normal(size=shape) * np.linspace(1, 3, shape[1])
-    X -= X.mean(axis=0)
-    assert shrinkage(X) == pytest.approx(ledoit_wolf_shrinkage(X, assume_centered=True), rel=1e-10)
-
-
-def test_without_any_variance_the_identity_has_all_the_weight():
-    assert shrinkage(np.zeros((5, 3))) == 1.0
 
 
 def test_tails_of_residuals_are_those_of_students_t():
@@ -173,34 +103,6 @@ def test_wrong_cells_by_chance_are_even_and_crowded_ones_are_not():
     assert is_uneven(judged & crowded & (rng.random(judged.shape) < 0.3), judged)
     assert not is_uneven(np.zeros_like(judged), judged)
     assert not is_uneven(judged, judged)
-
-
-@pytest.mark.parametrize(("noise", "largest"), [(0.01, 0.1), (3.0, 1.0)])
-def test_the_share_of_the_weight_makes_halves_likeliest_by_each_other(noise, largest):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 2)) @ rng.normal(size=(2, 8)) + noise * rng.normal(size=(60, 8))
-    X -= X.mean(axis=0)
-    halves = split_rows(X)
-    found = []
-    for share in cellwise.SHARES:
-        total = 0.0
-        for own, other in (halves, halves[::-1]):
-            S, weight = own.T @ own / len(own), share * ledoit_wolf_shrinkage(own, assume_centered=True)
-            S = (1 - weight) * S + (weight * np.trace(S) / 8 + cellwise.RIDGE) * np.eye(8)
-            total += multivariate_normal(np.zeros(8), S).logpdf(other).sum()
-        found.append(total)
-    chosen = choose_share(X, np.zeros((8, 8)))
-    assert chosen == cellwise.SHARES[int(np.argmax(found))] <= largest
-    assert choose_share(X[:3], np.zeros((8, 8))) == 1.0
-
-
-def test_equal_rows_are_in_one_half_and_halves_are_about_as_large():
-    X = np.random.default_rng(0).normal(size=(200, 5))
-    first, second = split_rows(np.repeat(X, 2, axis=0))
-    assert len(first) + len(second) == 400
-    assert 150 < len(first) < 250
-    assert not {tuple(row) for row in first} & {tuple(row) for row in second}
-    assert np.array_equal(split_rows(X)[0], split_rows(X)[0])
 
 
 def test_clean_normal_data_have_almost_no_wrong_cell():
@@ -317,7 +219,7 @@ def spoilt_table():
 
 def test_results_do_not_depend_on_how_many_rows_are_filled_together(monkeypatch):
     _, expected = fit_cells(spoilt_table())
-    monkeypatch.setattr(cellwise, "BATCH", 50)
+    monkeypatch.setattr(filling, "BATCH", 50)
     _, found = fit_cells(spoilt_table())
     assert np.array_equal(found.wrong, expected.wrong)
     assert np.allclose(found.rows, expected.rows, atol=1e-9)

@@ -14,7 +14,8 @@ from sklearn.utils import get_tags
 
 from unmuddle.cleaning.heads import Folds, Rows
 from unmuddle.core.categories import Category, Columns, judge_categories, learn_categories
-from unmuddle.core.cellwise import CellModel, Judged, complete, fill, fit_cells, log_t
+from unmuddle.core.cellwise import CellModel, Judged, fit_cells, log_t
+from unmuddle.core.filling import complete, fill
 from unmuddle.core.margins import Grades, Tails, find_grades, find_lumped, find_unknown, reach_of_classes
 from unmuddle.core.prox import Array, Mask
 from unmuddle.core.wiener import Wiener

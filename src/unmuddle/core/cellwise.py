@@ -1,14 +1,8 @@
 """A normal model of rows in which single cells may be wrong or missing.
 
-A cell is wrong if its column explains it better than the rest of its row does. What rows say follows from the precision
-matrix P of the model: with M the cells of a row that are missing or set aside, and O the others,
-
-    E[x_M | x_O] = mu_M - P_MM^-1 P_MO (x_O - mu_O)          its covariance is P_MM^-1
-    x_j - E[x_j | the others of O] = (P d)_j / Q_jj          for j in O, where d is x - mu with M filled in as above,
-    variance 1 / Q_jj                                        and Q = P_OO - P_OM P_MM^-1 P_MO
-
-With t(x) and t(x | row) for what the model says of a cell without and with its row, and f for the density of its column
-as it is, the log odds that a cell is wrong are, up to those of any cell,
+A cell is wrong if its column explains it better than the rest of its row does (`filling` has what rows say). With t(x)
+and t(x | row) for what the model says of a cell without and with its row, and f for the density of its column as it is,
+the log odds that a cell is wrong are, up to those of any cell,
 
     log t(x) - log t(x | row)      where rows say little of the column: a right cell has density f(x) t(x | row) / t(x),
     log f(x) - log t(x | row)      where they say all, and for cells far out, of which t(x) knows nothing.
@@ -22,7 +16,6 @@ which is linear discriminant analysis.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Self
@@ -32,6 +25,8 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.special import gammaln, logit
 
+from unmuddle.core.covariance import choose_share, shrunk_covariance
+from unmuddle.core.filling import Filled, complete, fill
 from unmuddle.core.margins import Bulk, Densities, Grades, Mask, find_lumped
 from unmuddle.core.prox import Array
 
@@ -69,38 +64,8 @@ UNEVEN = 1.25
 """Wrong cells fall on rows by chance. If the variance of their number in a row is more than so many times that of
 chance, rows of another kind were set aside, not wrong cells."""
 
-SHARES = (1.0, 0.5, 0.25, 0.1, 0.05, 0.02, 0.01, 0.0)
-"""Of the weight of Ledoit and Wolf: theirs is best for all entries of a covariance together, and more than columns of
-low rank leave of each other."""
-
-SCATTER = 1e6
-"""Times by which places of rows are stretched before their fractions split the rows by chance."""
-
-RIDGE = 1e-6
-"""Added to the covariance, so that constant columns can be inverted."""
-
 SAME, ODD = 1e-6, 50.0
 """Distance up to which a cell is a value, in scaled units; log odds that one which is none is wrong."""
-
-TINY = 1e-12
-"""Least precision of a cell given the others of its row."""
-
-WIDE, LOST = 128, 0.999
-"""Columns from which on single precision is tried for what masked cells take from the precision of the others; the
-share of it that they may take: beyond, too little is left to be told from rounding."""
-
-BATCH = 1_000_000
-"""Numbers in a work array for rows that are filled in together: about what a cache holds."""
-
-
-class Filled(NamedTuple):
-    """Rows with their masked cells filled in, and every cell against what the others of its row say."""
-
-    rows: Array
-    residuals: Array
-    variances: Array
-    covariance: Array
-    """Sum over rows of the conditional covariance of masked cells."""
 
 
 class Judged(NamedTuple):
@@ -313,7 +278,7 @@ def _fit(cells: _Cells, rounds: int, trimmed: int) -> _Found:
         mean = filled.rows.mean(axis=0)
         if place <= trimmed and told.any() and cells.may_be_of_low_rank:
             share = choose_share(filled.rows - mean, filled.covariance)
-        covariance = _covariance(filled.rows - mean, filled.covariance, share)
+        covariance = shrunk_covariance(filled.rows - mean, filled.covariance, share)
         still = np.abs(covariance - before[1]).max() <= STILL
         if place >= trimmed and still and np.mean(wrong != before[0]) <= ALIKE:
             break
@@ -341,98 +306,6 @@ def is_uneven(wrong: Mask, judged: Mask) -> bool:
     return bool(pearson.mean() > UNEVEN + 2.0 * np.sqrt(2.0 / counted.sum()))
 
 
-def fill(X: Array, observed: Mask, mean: Array, precision: Array) -> Filled:
-    """Every row completed from its observed cells, every cell compared with the other observed ones of its row."""
-    deviations = np.where(observed, X - mean, 0.0)
-    pull = deviations @ precision
-    own = np.tile(np.diag(precision), (len(X), 1))
-    masked = np.zeros_like(deviations)
-    covariance = np.zeros(precision.size)
-    quick = precision.astype(np.float32) if len(precision) >= WIDE else precision
-    for rows, places, real in _alike(observed):
-        inverse = _inverse_blocks(precision, places, real)
-        lost = _lost(quick, inverse.astype(quick.dtype, copy=False), places)
-        if quick is not precision and np.any(observed[rows] & (lost > LOST * own[rows])):
-            lost = _lost(precision, inverse, places)
-        own[rows] -= lost
-        at = np.repeat(rows, real.sum(axis=1)), places[real]
-        deviations[at] = -np.einsum("bmk,bk->bm", inverse, pull[rows[:, None], places])[real]
-        masked[at] = np.einsum("bmm->bm", inverse)[real]
-        flat = places[:, :, None] * len(precision) + places[:, None, :]
-        covariance += np.bincount(flat.ravel(), inverse.ravel(), precision.size)
-    variances = np.where(observed, 1.0 / np.maximum(own, TINY), masked)
-    residuals = np.where(observed, (deviations @ precision) * variances, X - mean - deviations)
-    return Filled(mean + deviations, residuals, variances, covariance.reshape(precision.shape))
-
-
-def complete(X: Array, observed: Mask, mean: Array, precision: Array) -> Array:
-    """Every row completed from its observed cells, and no more than that."""
-    deviations = np.where(observed, X - mean, 0.0)
-    pull = deviations @ precision
-    for rows, places, real in _alike(observed):
-        pulled = np.where(real, pull[rows[:, None], places], 0.0)
-        found = np.linalg.solve(_blocks(precision, places, real), pulled[:, :, None])[:, :, 0]
-        deviations[np.repeat(rows, real.sum(axis=1)), places[real]] = -found[real]
-    return mean + deviations
-
-
-def shrinkage(X: Array) -> float:
-    """Ledoit and Wolf's weight of a multiple of the identity, for the covariance of centred rows."""
-    n, d = X.shape
-    covariance = X.T @ X / n
-    size = np.sum(covariance**2) / d
-    spread = size - (np.trace(covariance) / d) ** 2
-    error = (np.mean(np.sum(X**2, axis=1) ** 2) / d - size) / n
-    return float(min(1.0, max(0.0, error / spread))) if spread > 0 else 1.0
-
-
-def split_rows(X: Array) -> tuple[Array, Array]:
-    """Two halves as if at random, whatever the order of rows and columns.
-
-    Equal rows are in one half, lest one should tell the other.
-    """
-    direction = np.random.default_rng(0).normal(size=X.shape[1])
-    first = np.modf(np.abs(np.sort(X, axis=1) @ direction) * SCATTER)[0] < 0.5
-    return X[first], X[~first]
-
-
-def _lost(precision: Array, inverse: Array, places: NDArray[np.intp]) -> Array:
-    """For each row what the cells at its places take from the precision of all cells: P_OM P_MM^-1 P_MO, diagonal."""
-    cross = precision[places]
-    lost: Array = np.einsum("bmd,bmd->bd", cross, inverse @ cross)
-    return lost
-
-
-def choose_share(X: Array, missing: Array) -> float:
-    """The share of Ledoit and Wolf's weight under which either half of the centred rows is likeliest by the other's.
-
-    ``missing`` is what masked cells add to the products of all rows; each half has half of it.
-    """
-    halves = split_rows(X)
-    if min(map(len, halves)) < 2:
-        return SHARES[0]
-    products = [(half.T @ half + missing * (len(half) / len(X))) / len(half) for half in halves]
-    found = np.zeros(len(SHARES))
-    for half, own, other in zip(halves, products, products[::-1], strict=True):
-        values, V = linalg.eigh(own, check_finite=False)
-        weights = np.multiply(SHARES, shrinkage(half))[:, None]
-        spectrum = (1.0 - weights) * np.maximum(values, 0.0) + weights * values.mean() + RIDGE
-        found -= np.sum(np.log(spectrum) + np.einsum("ij,ij->j", V, other @ V) / spectrum, axis=1)
-    return SHARES[int(found.argmax())]
-
-
-def _inverse_blocks(precision: Array, places: NDArray[np.intp], real: Mask) -> Array:
-    """For each row the inverse of the block of its places; zero where a place is padding."""
-    pairs = real[:, :, None] & real[:, None, :]
-    return np.where(pairs, np.linalg.inv(_blocks(precision, places, real)), 0.0)
-
-
-def _blocks(precision: Array, places: NDArray[np.intp], real: Mask) -> Array:
-    """For each row the block of its places; the identity where a place is padding."""
-    pairs = real[:, :, None] & real[:, None, :]
-    return np.where(pairs, precision[places[:, :, None], places[:, None, :]], np.eye(places.shape[1]))
-
-
 def _split(X: Array) -> tuple[Mask, Array]:
     present = ~np.isnan(X)
     return present, np.where(present, X, 0.0)
@@ -444,16 +317,7 @@ def _start(X: Array, observed: Mask) -> tuple[Array, Array]:
     mean = np.where(observed, X, 0.0).sum(axis=0) / np.maximum(counts, 1)
     centred = np.where(observed, X - mean, 0.0)
     stretch = np.sqrt(len(X) / np.where(counts > 0, counts, len(X)))
-    return mean, _covariance(centred, 0.0) * np.outer(stretch, stretch) + np.diag(counts == 0)
-
-
-def _covariance(centred: Array, missing: Array | float, share: float = 1.0) -> Array:
-    n, d = centred.shape
-    covariance = (centred.T @ centred + missing) / n
-    weight = share * shrinkage(centred)
-    scale = np.trace(covariance) / d
-    shrunk: Array = (1 - weight) * covariance + (weight * scale + RIDGE) * np.eye(d)
-    return shrunk
+    return mean, shrunk_covariance(centred, 0.0) * np.outer(stretch, stretch) + np.diag(counts == 0)
 
 
 def _alone(values: Array, column: Array, far: Mask, mean: Array, variances: Array, trust: Array) -> Array:
@@ -522,18 +386,3 @@ def _learn_chance(evidence: Array, chance: float, made_up: tuple[float, float], 
         if abs(chance - before) <= SETTLED * chance:
             break
     return chance
-
-
-def _alike(observed: Mask) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], Mask]]:
-    """Rows with about as many masked cells, the places of these, and which places are real and not padding."""
-    d = observed.shape[1]
-    counts = d - observed.sum(axis=1)
-    order = np.argsort(counts, kind="stable")
-    order = order[counts[order] > 0]
-    while len(order):
-        widest = max(counts[order[0]] + 2, int(1.25 * counts[order[0]]))
-        rows = order[: max(1, BATCH // (widest * d))]
-        rows = rows[counts[rows] <= widest]
-        places = np.argsort(observed[rows], axis=1, kind="stable")[:, : counts[rows[-1]]]
-        yield rows, places, ~np.take_along_axis(observed[rows], places, axis=1)
-        order = order[len(rows) :]
