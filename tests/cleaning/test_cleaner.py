@@ -147,6 +147,18 @@ def test_a_tenth_of_the_rare_class_filed_under_the_common_one_is_found():
     assert model.score(new, expected) > plain.score(new, expected) - 0.01
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_rare_class_in_one_of_many_independent_columns_is_told(seed):
+    """No direction stands out there, and what a filter of noise leaves of the rows is chance."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(1500) < 0.06).astype(int)
+    rows = rng.normal(size=(1500, 8))
+    rows[:, 0] += 3 * y
+    model = cleaner().fit(rows[:1000], y[:1000])
+    best = np.mean((rows[1000:, 0] > 1.5 + np.log(0.94 / 0.06) / 3) == y[1000:])  # by the rule of Bayes
+    assert model.score(rows[1000:], y[1000:]) > best - 0.015
+
+
 def test_clean_data_get_few_flags():
     tidy = planted(flips=0.0, gross=0.0, n_rows=200)
     model = cleaner().fit(tidy.X, tidy.y)

@@ -98,3 +98,14 @@ def test_how_noisy_a_row_is_does_not_depend_on_its_company_and_is_not_asked_with
     assert np.array_equal(exact.adapt(rows[:, :2]), rows[:, :2])
     few = Wiener(np.zeros(2), np.eye(2), np.array([0.0, 0.9]), 1.0)
     assert few.shares(np.zeros((1, 2)))[0] == pytest.approx(4 / 5)  # one direction against four that were made up
+
+
+def test_columns_that_have_nothing_to_do_with_each_other_pass():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(1000, 8))
+    found = Wiener.of(np.zeros(8), np.cov(rows.T), rows)
+    assert found.is_idle
+    assert np.allclose(found.apply(rows), rows)
+    assert np.allclose(found.adapt(3 * rows), 3 * rows)
+    together = rows + 2.0 * rng.normal(size=(1000, 1))
+    assert not Wiener.of(np.zeros(8), np.cov(together.T), together).is_idle

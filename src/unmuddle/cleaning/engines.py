@@ -134,7 +134,9 @@ class FittedGaussian(Fitted):
         for each in self.grades:
             replaced = (judged.wrong | missing)[:, each.column]
             filled[replaced, each.column] = each.snap(filled[replaced, each.column])
-        denoised = self.scaling.undo(denoise(judged.rows * self.units) / self.units)
+        denoised = None
+        if not self.wiener.is_idle:
+            denoised = self.scaling.undo(denoise(judged.rows * self.units) / self.units)
         log_odds = np.where(missing, -np.inf, np.maximum(judged.log_odds, NOT_JUDGED))
         chances = np.where(missing, np.nan, expit(log_odds))
         return _views(X, filled, denoised, judged.wrong | missing, chances, log_odds)
@@ -349,14 +351,10 @@ def _outside(blocks: Sequence[Columns | list[int]], n_columns: int) -> Mask:
     return outside
 
 
-def _views(X: Array, filled: Array, denoised: Array, replaced: Mask, chances: Array, scores: Array) -> Recovered:
-    views = {
-        "denoised": denoised,
-        "imputed": np.where(replaced, filled, X),
-        "raw": np.where(np.isnan(X), filled, X),
-        "filled": filled,
-    }
-    return Recovered(views, chances, scores)
+def _views(X: Array, filled: Array, denoised: Array | None, replaced: Mask, chances: Array, scores: Array) -> Recovered:
+    """All views; one that is None there is not."""
+    views = {"imputed": np.where(replaced, filled, X), "raw": np.where(np.isnan(X), filled, X), "filled": filled}
+    return Recovered(views if denoised is None else {"denoised": denoised, **views}, chances, scores)
 
 
 def _denoise(transformer: Any, X: Array, scaling: Scaling) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -32,13 +32,25 @@ class Wiener:
 
     @classmethod
     def of(cls, mean: Array, covariance: Array, rows: Array) -> Self:
-        """For rows of this mean and covariance, the noise measured on the rows themselves."""
+        """For rows of this mean and covariance, the noise measured on the rows themselves.
+
+        Columns that have nothing to do with each other look like noise alone. So a filter that leaves less of these
+        rows than it errs by in judging how noisy each is lets everything pass.
+        """
         centred = rows - rows.mean(axis=0)
         spectrum = linalg.eigvalsh(centred.T @ centred / len(rows), check_finite=False)
         noise = noise_variance(spectrum, len(rows))
         variances, directions = linalg.eigh(covariance, check_finite=False)
         gains = np.maximum(1.0 - noise / np.maximum(variances, np.finfo(float).tiny), 0.0)
-        return cls(mean, directions, gains, noise)
+        found = cls(mean, directions, gains, noise)
+        left = found.apply(rows)
+        lost = np.sum((found.adapt(rows) - left) ** 2) > np.sum((left - mean) ** 2)
+        return replace(found, gains=np.ones_like(gains)) if lost else found
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether everything passes."""
+        return bool(np.all(self.gains == 1.0))
 
     def apply(self, rows: Array) -> Array:
         """The rows without the noise."""
