@@ -181,6 +181,26 @@ def test_factors_of_classes_maximise_the_likelihood_up_to_the_prior():
     assert np.log(evidence.factors[at, 0] / evidence.factors[at, 1]) == pytest.approx(best, abs=0.1)
 
 
+def test_of_many_classes_errors_may_go_one_main_way_each():
+    """Of 40 classes with 30 rows each: to free all ways costs more than it fits."""
+    n_classes, rows = 40, np.arange(1200)
+    pairs = 0.7 * np.eye(n_classes) + 0.3 * np.roll(np.eye(n_classes), 1, axis=1)
+    evenly = 0.7 * np.eye(n_classes) + 0.3 * (1 - np.eye(n_classes)) / (n_classes - 1)
+    for transition in (pairs, evenly):
+        rng = np.random.default_rng(0)
+        truth = rng.integers(n_classes, size=1200)
+        noisy = pick(transition[truth], rng)
+        P = softmax(
+            2.0 * np.eye(n_classes)[truth] + 3.0 * transition[truth] + 0.5 * rng.normal(size=(1200, n_classes)), axis=1
+        )
+        evidence = weigh(P, noisy, np.mean(P.argmax(axis=1) != noisy))
+        main = evidence.weights[len(POWERS) : 2 * len(POWERS)].sum()
+        assert (main > 0.9) == (transition is pairs)
+        flags, wrong = discover(1.0 - evidence.posterior(P, noisy)[rows, noisy], 0.1), truth != noisy
+        assert np.mean(flags[wrong]) > 0.9
+        assert np.mean(wrong[flags]) > 0.9
+
+
 def test_rows_without_label_or_weight_say_nothing():
     P, _, noisy = draw(600)
     expected = weigh(P[:400], noisy[:400], 0.2)

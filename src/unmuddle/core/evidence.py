@@ -3,12 +3,13 @@
 Predictions P of models fitted to noisy labels are less sure than the truth would let them be. So the clean posterior is
 taken as P^t, normalised, and a given label g has the chance sum_y P^t(y | x) T[y, g]. For each power t on a grid, T is
 found by EM; the likelihood of the given labels then weighs the powers. Errors may be spread evenly over the other
-classes, or go where they go; all classes may be wrong as often, or each at its own rate. The freer fits better anyway,
-most of all where classes overlap, so it is believed only if it fits much better. Where one class loses more labels than
-it gains, predictions are even not at its border but beyond it: so with rates of their own classes have factors f, and
-the clean posterior is P^t f, normalised. Or labels are wrong more often where classes meet (see `borders`). Classes
-that overlap give just such labels, and how well either fits does not tell them apart: so that is believed only of
-classes that do not overlap, and else only widens the interval of the noise rate.
+classes, or go where they go, or of many classes one main way each; all classes may be wrong as often, or each at its
+own rate. The freer fits better anyway, most of all where classes overlap, so it is believed only if it fits much
+better. Where one class loses more labels than it gains, predictions are even not at its border but beyond it: so with
+rates of their own classes have factors f, and the clean posterior is P^t f, normalised. Or labels are wrong more often
+where classes meet (see `borders`). Classes that overlap give just such labels, and how well either fits does not tell
+them apart: so that is believed only of classes that do not overlap, and else only widens the interval of the noise
+rate.
 
 Wrong labels and overlapping classes explain the same labels equally well where all rows are equally uncertain. What
 tells them apart is whether rows that are easy to predict are mislabelled as often as others. Where even that says
@@ -21,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,9 @@ COST, OWN_COST = 0.25, 2.0
 """What a free way of errors costs, in units of Schwarz's criterion, less than 1, for the ways are shrunk already; the
 same for a rate and a factor of each class, which are not."""
 
+MANY = 10
+"""Classes beyond which errors may also go one main way each: to free all ways costs too much there."""
+
 FARTHEST = 3.0
 """Largest logarithm of a class's factor, in units of the power."""
 
@@ -67,10 +71,17 @@ SMALLEST = 1e-12
 
 
 class Kind(NamedTuple):
-    """What errors may be like: in all ways alike, and of all classes as many."""
+    """What errors may be like: the ways that they go, and whether of all classes they are as many."""
 
-    evenly: bool
+    ways: Literal["even", "main", "free"]
     alike: bool
+
+    @classmethod
+    def of(cls, n_classes: int) -> list[Self]:
+        """All that can be told apart among so many classes."""
+        ways: tuple[Literal["even", "main", "free"], ...] = ("even", "main", "free")
+        some = ways if n_classes > MANY else ways[::2] if n_classes > 2 else ways[:1]
+        return [cls(way, alike) for alike in (True, False) for way in some]
 
     @property
     def tie(self) -> float:
@@ -79,9 +90,14 @@ class Kind(NamedTuple):
 
     def cost(self, n_classes: int, n_labels: float) -> float:
         """Of what is free, by which it must fit better."""
-        ways = 0.0 if self.evenly else COST * n_classes * (n_classes - 2)
-        rates = 0.0 if self.alike else OWN_COST * (n_classes - 1)
-        return float((ways + rates) * np.log(max(n_labels, 1.0)) / 2)
+        schwarz = np.log(max(n_labels, 1.0)) / 2
+        rates = 0.0 if self.alike else OWN_COST * (n_classes - 1) * schwarz
+        ways = {
+            "even": 0.0,
+            "main": n_classes * (np.log(max(n_classes - 1, 1)) + schwarz),  # to name a way, and its share
+            "free": COST * n_classes * (n_classes - 2) * schwarz,
+        }
+        return float(ways[self.ways] + rates)
 
 
 class Transition(NamedTuple):
@@ -115,7 +131,8 @@ class Errors(NamedTuple):
         right, wrong = numbers.diagonal(), (numbers * others).sum(axis=1)
         rate = (wrong.sum() + PRIOR_LABELS * error) / (numbers.sum() + PRIOR_LABELS)
         rates = (wrong + kind.tie * rate) / (wrong + right + kind.tie)
-        ways = others if kind.evenly else (numbers + _spread(len(numbers))) * others
+        seen = (numbers + _spread(len(numbers))) * others
+        ways = {"even": others, "main": _main_ways(seen), "free": seen}[kind.ways]
         return cls(float(rate), rates, ways / np.maximum(ways.sum(axis=1, keepdims=True), SMALLEST))
 
     @property
@@ -222,7 +239,7 @@ def weigh(
     error = float(np.clip(blamed, 1.0 / max(counts.sum(), 1.0), 1.0 - 1.0 / n_classes))
     of_classes = POWERS if overlap else SHARP
     sharpened = [_power(logs, power) for power in of_classes]
-    kinds = [Kind(evenly, alike) for alike in (True, False) for evenly in (True, False)[: max(n_classes - 1, 1)]]
+    kinds = Kind.of(n_classes)
     found = [
         _fit_transition(each, labels, error, counts, kind, FARTHEST * power)
         for kind in kinds
@@ -315,6 +332,16 @@ def _fit_transition(
     _, likelihood = _posterior(P if kind.alike else _normalised(P * factors), errors.matrix, given)
     log_posterior = counts @ np.log(likelihood) + errors.log_prior(error, kind)
     return Transition(errors.matrix, factors, float(log_posterior - kind.cost(n_classes, counts.sum())))
+
+
+def _main_ways(numbers: Array) -> Array:
+    """Of each class the way that most of its errors go, with their number, and the mean of the others for the rest."""
+    n_classes, rows = len(numbers), np.arange(len(numbers))
+    main = numbers.argmax(axis=1)
+    most = numbers[rows, main]
+    found = np.repeat((numbers.sum(axis=1) - most) / max(n_classes - 2, 1), n_classes).reshape(numbers.shape)
+    found[rows, main], found[rows, rows] = most, 0.0
+    return found
 
 
 def _spread(n_classes: int) -> float:
