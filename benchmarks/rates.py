@@ -22,7 +22,7 @@ from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 
 from unmuddle import HybridCleaner
-from unmuddle.core import evidence
+from unmuddle.core import transitions
 from unmuddle.errors import UnmuddleWarning
 
 RATES = {"none": (0.0, 0.0), "rarest": (0.3, 0.0), "commonest": (0.0, 0.3), "both": (0.4, 0.1)}
@@ -71,7 +71,7 @@ def ask(method: str, X: np.ndarray, y: np.ndarray, new: np.ndarray, seed: int) -
         flags = issues["is_label_issue"].to_numpy()
         return Answer(flags, np.where(flags, issues["predicted_label"], y), learner.predict(new))
     cleaner = HybridCleaner(random_state=seed)
-    with mock.patch.object(evidence, "OWN_COST", np.inf if method == "one rate" else evidence.OWN_COST):
+    with mock.patch.object(transitions, "OWN_COST", np.inf if method == "one rate" else transitions.OWN_COST):
         repaired = np.asarray(cleaner.fit_clean(X, y).y)
     return Answer(cleaner.label_issues_["flag"].to_numpy(), repaired, cleaner.predict(new))
 

@@ -21,37 +21,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import Literal, NamedTuple, Self
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp, xlog1py, xlogy
+from scipy.special import logsumexp
 
 from unmuddle.core.borders import Doubt, Rows, fit_level
 from unmuddle.core.prox import Array
+from unmuddle.core.transitions import PRIOR_LABELS, SMALLEST, Kind, Transition, fit_transitions
 
 POWERS = np.geomspace(0.7, 24.0, 14)
 """Powers that are weighed."""
 
-PRIOR_LABELS, CLASS_LABELS, OWN_LABELS, PRIOR_ERRORS = 20.0, 1000.0, 2.0, 2.0
-"""Made-up labels in all, wrong at the rate of the held-out errors that are laid to labels; of each class, wrong at the
-rate of all classes, for classes that overlap would else seem mislabelled; the same where each class may have a rate of
-its own; made-up errors of each class, spread over the others."""
-
 LEARNED = 80.0
 """Labels of each class with which half of the held-out errors of models no better than chance are laid to labels: with
 fewer, models rather know too little. Of good models nearly all errors are, however few labels there were."""
-
-COST, OWN_COST = 0.25, 2.0
-"""What a free way of errors costs, in units of Schwarz's criterion, less than 1, for the ways are shrunk already; the
-same for a rate and a factor of each class, which are not."""
-
-MANY = 10
-"""Classes beyond which errors may also go one main way each: to free all ways costs too much there."""
-
-FARTHEST = 3.0
-"""Largest logarithm of a class's factor, in units of the power."""
 
 BORDER_COST, SHARP = 10.0, POWERS[5:]
 """Log odds against errors that are more frequent where classes meet, in the interval of the noise rate; powers that go
@@ -60,91 +45,8 @@ with them."""
 CAUTION = 0.1
 """What a label counts in that interval, for predictions of several rows share their errors."""
 
-STEPS = 25
-"""Steps of EM for each power."""
-
 LEAST = 1e-3
 """Least probability of a class before it is sharpened: no model is that sure."""
-
-SMALLEST = 1e-12
-"""Least likelihood of a label: what no class explains is not divided by zero."""
-
-
-class Kind(NamedTuple):
-    """What errors may be like: the ways that they go, and whether of all classes they are as many."""
-
-    ways: Literal["even", "main", "free"]
-    alike: bool
-
-    @classmethod
-    def of(cls, n_classes: int) -> list[Self]:
-        """All that can be told apart among so many classes."""
-        ways: tuple[Literal["even", "main", "free"], ...] = ("even", "main", "free")
-        some = ways if n_classes > MANY else ways[::2] if n_classes > 2 else ways[:1]
-        return [cls(way, alike) for alike in (True, False) for way in some]
-
-    @property
-    def tie(self) -> float:
-        """Made-up labels of each class that are wrong at the rate of all."""
-        return CLASS_LABELS if self.alike else OWN_LABELS
-
-    def cost(self, n_classes: int, n_labels: float) -> float:
-        """Of what is free, by which it must fit better."""
-        schwarz = np.log(max(n_labels, 1.0)) / 2
-        rates = 0.0 if self.alike else OWN_COST * (n_classes - 1) * schwarz
-        ways = {
-            "even": 0.0,
-            "main": n_classes * (np.log(max(n_classes - 1, 1)) + schwarz),  # to name a way, and its share
-            "free": COST * n_classes * (n_classes - 2) * schwarz,
-        }
-        return float(ways[self.ways] + rates)
-
-
-class Transition(NamedTuple):
-    """``matrix[i, j]`` is the chance that class i is labelled j; ``log_posterior`` of it, up to a constant.
-
-    ``factors`` of the classes go with it.
-    """
-
-    matrix: Array
-    factors: Array
-    log_posterior: float
-
-
-class Errors(NamedTuple):
-    """How labels go wrong: the rate of all classes, that of each, and to which of the others its errors go."""
-
-    rate: float
-    rates: Array
-    ways: Array
-
-    @classmethod
-    def at(cls, rate: float, n_classes: int) -> Self:
-        """All classes alike, all ways alike."""
-        others = 1.0 - np.eye(n_classes)
-        return cls(rate, np.full(n_classes, rate), others / max(n_classes - 1, 1))
-
-    @classmethod
-    def seen(cls, numbers: Array, error: float, kind: Kind) -> Self:
-        """From ``numbers[i, j]`` labels j of class i, and the made-up ones."""
-        others = 1.0 - np.eye(len(numbers))
-        right, wrong = numbers.diagonal(), (numbers * others).sum(axis=1)
-        rate = (wrong.sum() + PRIOR_LABELS * error) / (numbers.sum() + PRIOR_LABELS)
-        rates = (wrong + kind.tie * rate) / (wrong + right + kind.tie)
-        seen = (numbers + _spread(len(numbers))) * others
-        ways = {"even": others, "main": _main_ways(seen), "free": seen}[kind.ways]
-        return cls(float(rate), rates, ways / np.maximum(ways.sum(axis=1, keepdims=True), SMALLEST))
-
-    @property
-    def matrix(self) -> Array:
-        """Chances of all labels for each class."""
-        chances: Array = self.rates[:, None] * self.ways + np.diag(1.0 - self.rates)
-        return chances
-
-    def log_prior(self, error: float, kind: Kind) -> float:
-        """What the made-up labels say of the rates."""
-        of_classes = np.sum(_log_likelihood(self.rates, self.rate) - _log_likelihood(self.rate, self.rate))
-        return float(PRIOR_LABELS * _log_likelihood(self.rate, error) + kind.tie * of_classes)
 
 
 @dataclass(frozen=True)
@@ -238,14 +140,10 @@ def weigh(
     blamed = held_out_error * (1.0 - _ignorance(P[known], labels, counts, held_out_error))
     error = float(np.clip(blamed, 1.0 / max(counts.sum(), 1.0), 1.0 - 1.0 / n_classes))
     of_classes = POWERS if overlap else SHARP
-    sharpened = [_power(logs, power) for power in of_classes]
+    sharpened = np.array([_power(logs, power) for power in of_classes])
     kinds = Kind.of(n_classes)
-    found = [
-        _fit_transition(each, labels, error, counts, kind, FARTHEST * power)
-        for kind in kinds
-        for power, each in zip(of_classes, sharpened, strict=True)
-    ]
-    powers = np.tile(of_classes, len(kinds))
+    fits = (fit_transitions(sharpened, of_classes, labels, error, counts, kind) for kind in kinds)
+    found, powers = list(chain.from_iterable(fits)), np.tile(of_classes, len(kinds))
     if n_classes < 2 or not counts.sum() > 0:
         return Evidence(_shares(found), _shares(found, CAUTION), powers, *_stacked(found))
     doubt = Doubt.learn(logs, counts)
@@ -305,61 +203,6 @@ def discover(chances: Array, rate: float) -> NDArray[np.bool_]:
     flags = np.zeros(len(chances), dtype=bool)
     flags[order[: fine[-1] + 1 if len(fine) else 0]] = True
     return flags
-
-
-def _fit_transition(
-    P: Array, given: NDArray[np.intp], error: float, counts: Array, kind: Kind, farthest: float
-) -> Transition:
-    """The likeliest matrix by EM, for rows in the order of their labels.
-
-    Factors of the classes, if they have rates of their own, take a step of iterative scaling each time.
-    """
-    n_classes = P.shape[1]
-    ends = np.searchsorted(given, np.arange(1, n_classes))
-    groups = list(zip(np.split(P, ends), np.split(counts, ends), strict=True))
-    errors, logs = Errors.at(error, n_classes), np.zeros(n_classes)
-    for _ in range(STEPS):
-        factors = np.exp(logs)
-        joint = errors.matrix.T * factors
-        numbers = np.column_stack(
-            [_true_classes(chances, *group) for chances, group in zip(joint, groups, strict=True)]
-        )
-        errors = Errors.seen(numbers, error, kind)
-        if not kind.alike:
-            logs += np.log1p(numbers.sum(axis=1)) - np.log1p(_true_classes(factors, P, counts))
-            logs = np.clip(logs - logs.mean(), -farthest, farthest)
-    factors = np.exp(logs)
-    _, likelihood = _posterior(P if kind.alike else _normalised(P * factors), errors.matrix, given)
-    log_posterior = counts @ np.log(likelihood) + errors.log_prior(error, kind)
-    return Transition(errors.matrix, factors, float(log_posterior - kind.cost(n_classes, counts.sum())))
-
-
-def _main_ways(numbers: Array) -> Array:
-    """Of each class the way that most of its errors go, with their number, and the mean of the others for the rest."""
-    n_classes, rows = len(numbers), np.arange(len(numbers))
-    main = numbers.argmax(axis=1)
-    most = numbers[rows, main]
-    found = np.repeat((numbers.sum(axis=1) - most) / max(n_classes - 2, 1), n_classes).reshape(numbers.shape)
-    found[rows, main], found[rows, rows] = most, 0.0
-    return found
-
-
-def _spread(n_classes: int) -> float:
-    """Made-up errors for each pair of classes."""
-    return PRIOR_ERRORS / max(n_classes - 1, 1)
-
-
-def _true_classes(chances: Array, P: Array, counts: Array) -> Array:
-    """Expected numbers of true classes among rows of one label, which they get with these chances."""
-    likelihood = np.maximum(P @ chances, SMALLEST)
-    numbers: Array = chances * ((counts / likelihood) @ P)
-    return numbers
-
-
-def _log_likelihood(rate: Array | float, seen: float) -> Array:
-    """Of a rate, for each label of which a share ``seen`` is wrong."""
-    found: Array = xlogy(seen, rate) + xlog1py(1.0 - seen, np.negative(rate))
-    return found
 
 
 def _posterior(P: Array, T: Array, given: NDArray[np.intp]) -> tuple[Array, Array]:
