@@ -1,6 +1,7 @@
 """The classifier on hybrid noise, with lambdas chosen on noisy labels alone."""
 
 import numpy as np
+import pytest
 from joblib import Parallel, delayed
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
@@ -52,6 +53,7 @@ def quiet_accuracy(seed):
     return clean_accuracy(seed)
 
 
+@pytest.mark.slow
 def test_wine_with_lambdas_from_noisy_labels_reaches_95_percent():
     accuracies = Parallel(n_jobs=2)(delayed(quiet_accuracy)(seed) for seed in range(5))
     print("clean test accuracy by seed:", np.round(accuracies, 3), "mean", round(float(np.mean(accuracies)), 4))

@@ -175,6 +175,7 @@ def test_more_neighbours_than_rows_are_as_many_as_there_are():
     assert np.isfinite(model.predict_proba(X)).all()
 
 
+@pytest.mark.slow
 def test_rrl_relabels_rows_that_were_given_a_wrong_label():
     """Neighbours and network agree on what most rows of a cloud say."""
     rng = np.random.default_rng(0)

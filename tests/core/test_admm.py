@@ -295,6 +295,7 @@ def test_a_callback_can_stop_the_solve():
     assert solution.out_of_iterations
 
 
+@pytest.mark.slow
 def test_the_solve_needs_at_most_five_arrays_beside_the_data():
     """Two looks at the certificate, so that a best point is kept; tiles are small next to data of this size."""
     problem = with_natural_lambdas(random_problem(n=20_000, d=256))

@@ -295,6 +295,7 @@ def test_the_defaults_neither_collapse_nor_stall_on_real_data(load):
     assert FLRClassifier.natural().fit(*load(return_X_y=True)).status_ is Status.CONVERGED
 
 
+@pytest.mark.slow
 def test_a_fit_needs_at_most_eight_arrays_beside_the_data():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 20_000)

@@ -147,6 +147,7 @@ def test_tuning_does_not_look_at_the_truth(monkeypatch):
     assert len(honest.tuning) == 2
 
 
+@pytest.mark.slow
 def test_the_row_in_hindsight_is_never_below_the_chosen_one(tmp_path):
     make(tmp_path, "flr-told", "flr-oracle", trials=1)
     table = {(line["row"], line["features"], line["labels"]): line for line in lines(tmp_path, "table1-uniform.csv")}
