@@ -121,14 +121,18 @@ def _right_singular(matrix: Array, step: float) -> tuple[Array, Array]:
     """Singular values, falling, and right singular vectors of a tall matrix from its Gram matrix.
 
     That squares the condition number: values below a thousandth of the largest would be off by more than rounding. So
-    the few of them that may exceed ``step`` are taken from the matrix once more, within the space that they span.
+    if any of them may exceed ``step``, they are taken from the matrix once more, by the same way within the space that
+    they span, where they are no longer small.
     """
+    if not _squares_well(matrix):
+        _, s, Vt = np.linalg.svd(matrix, full_matrices=False)
+        return s, Vt.T
     eigenvalues, V = np.linalg.eigh(matrix.T @ matrix)
     s, V = np.sqrt(np.maximum(eigenvalues[::-1], 0.0)), V[:, ::-1]
     faint = s < 1e-3 * s[0]
     if faint.any() and s[faint][0] + 1e-7 * s[0] > step:
-        _, s[faint], Wt = np.linalg.svd(matrix @ V[:, faint], full_matrices=False)
-        V = np.hstack([V[:, ~faint], V[:, faint] @ Wt.T])
+        s[faint], W = _right_singular(matrix @ V[:, faint], step)
+        V = np.hstack([V[:, ~faint], V[:, faint] @ W])
     return s, V
 
 
