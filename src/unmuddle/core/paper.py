@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from numbers import Real
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -21,15 +22,29 @@ from scipy import linalg
 from unmuddle.core.problem import Problem
 from unmuddle.core.prox import Array, threshold_singular_values
 from unmuddle.core.result import OnStep, Point, Solution, Trace, ignore
+from unmuddle.core.spectrum import nuclear_norm
 from unmuddle.errors import InvalidParameterError
 
 MAX_ITER, TOL = 1000, 1e-6
 """The printed ``iter_max`` and ``epsilon``."""
 
 
+class Gaps(NamedTuple):
+    """What is left of the five equality constraints."""
+
+    features: Array
+    labels: Array
+    projection: Array
+    bilinear: Array
+    copy: Array
+
+
 @dataclass(frozen=True)
 class State:
-    """Every variable of Algorithm 1. ``X_nuclear`` and ``Z_nuclear`` are their nuclear norms, known from the update."""
+    """Every variable of Algorithm 1.
+
+    Known from the updates: ``X_nuclear`` and ``Z_nuclear``, the nuclear norms, and ``gaps``.
+    """
 
     X: Array
     Z: Array
@@ -46,6 +61,7 @@ class State:
     M5: Array
     X_nuclear: float = 0.0
     Z_nuclear: float = 0.0
+    gaps: Gaps | None = None
 
     @property
     def KJ(self) -> Array:
@@ -54,7 +70,7 @@ class State:
 
     def is_finite(self) -> bool:
         """Whether no variable has overflowed."""
-        return all(bool(np.isfinite(value).all()) for value in vars(self).values())
+        return all(bool(np.isfinite(value).all()) for name, value in vars(self).items() if name != "gaps")
 
 
 @dataclass(frozen=True)
@@ -66,6 +82,11 @@ class Residuals:
     projection: float
     bilinear: float
     copy: float
+
+    @classmethod
+    def of(cls, gaps: Gaps) -> Residuals:
+        """After an iteration."""
+        return cls(*map(_norm, gaps))
 
     def within(self, tol: float) -> bool:
         """The printed stopping rule."""
@@ -108,8 +129,9 @@ class Algorithm1:
             following = try_step(problem, state, mu)
             if following is None:
                 return _solution(state, records, finite=False)
-            residuals = measure_residuals(problem, following)
-            records.append(_record(problem, state, following, residuals, mu))
+            gaps = following.gaps or measure_gaps(problem, following)
+            residuals = Residuals.of(gaps)
+            records.append(_record(problem, state, following, gaps, residuals, mu))
             stop = on_step(n_iter, records[-1])
             state, mu = following, self.rho * mu
             if residuals.within(tol):
@@ -145,8 +167,16 @@ def step(problem: Problem, state: State, mu: float) -> State:
 
 def _update_X(problem: Problem, s: State, mu: float) -> State:
     X_hat = (mu * (problem.features - s.E_f + s.K) - s.M5 + s.M1) / (2 * mu)
+    if _is_lost(1 / (2 * mu), X_hat):
+        return replace(s, X=X_hat, X_nuclear=nuclear_norm(X_hat))
     X, singular_values = threshold_singular_values(X_hat, 1 / (2 * mu))
     return replace(s, X=X, X_nuclear=float(singular_values.sum()))
+
+
+def _is_lost(step: float, matrix: Array) -> bool:
+    """Whether thresholding by ``step`` changes a matrix by less than rounding: so it is when the penalty has grown."""
+    largest = _norm(matrix) / np.sqrt(min(matrix.shape))  # the largest singular value is no smaller
+    return bool(step < np.finfo(matrix.dtype).eps * largest)
 
 
 def _update_Z(problem: Problem, s: State, mu: float) -> State:
@@ -174,7 +204,7 @@ def _update_J(problem: Problem, s: State, mu: float) -> State:
 
 def _update_K(problem: Problem, s: State, mu: float) -> State:
     J, B = s.J, s.B - s.b
-    right = (s.M4 @ J.T + s.M5) / mu + B @ J.T + s.X
+    right = s.M5 / mu + (s.M4 / mu + B) @ J.T + s.X
     inner = J.T @ J + np.eye(J.shape[1])  # (J J^T + I)^-1 = I - J (J^T J + I)^-1 J^T, a c x c system
     return replace(s, K=right - right @ J @ linalg.solve(inner, J.T, assume_a="pos"))
 
@@ -186,24 +216,26 @@ def _update_E(problem: Problem, s: State, mu: float) -> State:
 
 
 def _update_M(problem: Problem, s: State, mu: float) -> State:
+    gaps = measure_gaps(problem, s)
     return replace(
         s,
-        M1=s.M1 + mu * (problem.features - s.X - s.E_f),
-        M2=s.M2 + mu * (problem.labels - s.B - s.E_l),
-        M3=s.M3 + mu * (s.Z - s.J),
-        M4=s.M4 + mu * (s.B - s.KJ),
-        M5=s.M5 + mu * (s.X - s.K),
+        M1=s.M1 + mu * gaps.features,
+        M2=s.M2 + mu * gaps.labels,
+        M3=s.M3 + mu * gaps.projection,
+        M4=s.M4 + mu * gaps.bilinear,
+        M5=s.M5 + mu * gaps.copy,
+        gaps=gaps,
     )
 
 
-def measure_residuals(problem: Problem, s: State) -> Residuals:
-    """The five equality constraints after an iteration."""
-    return Residuals(
-        features=_norm(problem.features - s.X - s.E_f),
-        labels=_norm(problem.labels - s.B - s.E_l),
-        projection=_norm(s.Z - s.J),
-        bilinear=_norm(s.B - s.KJ),
-        copy=_norm(s.X - s.K),
+def measure_gaps(problem: Problem, s: State) -> Gaps:
+    """The five equality constraints, each its left side less its right."""
+    return Gaps(
+        features=problem.features - s.X - s.E_f,
+        labels=problem.labels - s.B - s.E_l,
+        projection=s.Z - s.J,
+        bilinear=s.B - s.KJ,
+        copy=s.X - s.K,
     )
 
 
@@ -213,25 +245,22 @@ def objective(problem: Problem, s: State) -> float:
     return problem.weigh(s.X_nuclear, s.Z_nuclear, *errors)
 
 
-def augmented_lagrangian(problem: Problem, s: State, residuals: Residuals, mu: float) -> float:
-    """The paper's L at a state: objective, multipliers on the residuals, and the penalty."""
+def augmented_lagrangian(problem: Problem, s: State, gaps: Gaps, residuals: Residuals, mu: float) -> float:
+    """The paper's L at a state: objective, multipliers on the gaps, and the penalty."""
+    multipliers = s.M1, s.M2, s.M3, s.M4, s.M5
     return (
         objective(problem, s)
-        + float(np.vdot(s.M1, problem.features - s.X - s.E_f))
-        + float(np.vdot(s.M2, problem.labels - s.B - s.E_l))
-        + float(np.vdot(s.M3, s.Z - s.J))
-        + float(np.vdot(s.M4, s.B - s.KJ))
-        + float(np.vdot(s.M5, s.X - s.K))
+        + sum(float(np.vdot(M, gap)) for M, gap in zip(multipliers, gaps, strict=True))
         + mu / 2 * sum(value**2 for value in vars(residuals).values())
     )
 
 
-def _record(problem: Problem, old: State, new: State, residuals: Residuals, mu: float) -> dict[str, float]:
+def _record(problem: Problem, old: State, new: State, gaps: Gaps, residuals: Residuals, mu: float) -> dict[str, float]:
     """What the trace keeps of an iteration; the last four are what Theorem 1 assumes to vanish."""
     return {
         **{f"residual_{name}": value for name, value in asdict(residuals).items()},
         "objective": objective(problem, new),
-        "augmented_lagrangian": augmented_lagrangian(problem, new, residuals, mu),
+        "augmented_lagrangian": augmented_lagrangian(problem, new, gaps, residuals, mu),
         "mu": mu,
         "mu_change_K": mu * _norm(new.K - old.K),
         "mu_change_J": mu * _norm(new.J - old.J),
