@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_regressor
 
 from unmuddle.cleaning.engines import listed
 from unmuddle.cleaning.labels import Labels
@@ -14,6 +17,36 @@ from unmuddle.core.prox import Array
 from unmuddle.errors import InvalidDataError, InvalidParameterError
 
 RECOVERIES = ("auto", "gaussian", "rpca", "flr", "none")
+
+
+def check_estimator(estimator: Any) -> None:
+    """A classifier, not its class, or None."""
+    if estimator is not None and (isinstance(estimator, type) or not hasattr(estimator, "fit")):
+        raise InvalidParameterError(
+            f"estimator must be a classifier with fit and predict, or None; got {estimator!r}. "
+            "Give an instance, such as LogisticRegression()."
+        )
+    if hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator):
+        raise InvalidParameterError(
+            f"estimator must be a classifier; got the regressor {estimator!r}. Give one that predicts classes, such as "
+            "LogisticRegression()."
+        )
+
+
+def check_fdr(fdr: Any) -> None:
+    """A share."""
+    if not (isinstance(fdr, Real) and not isinstance(fdr, bool) and 0 < float(fdr) < 1):
+        raise InvalidParameterError(
+            f"fdr must be a number between 0 and 1; got {fdr!r}. 0.1 lets about one flag in ten be false."
+        )
+
+
+def check_overlap(overlap: Any) -> None:
+    """A truth value."""
+    if not isinstance(overlap, (bool, np.bool_)):
+        raise InvalidParameterError(
+            f"overlap must be True or False; got {overlap!r}. Give True if rows of two classes may look alike."
+        )
 
 
 def check_recovery(recovery: Any) -> None:
@@ -39,6 +72,16 @@ def check_lengths(table: Table, labels: Labels) -> None:
         raise InvalidDataError(
             "X and y must have as many rows; found input variables with inconsistent numbers of samples: "
             f"{table.shape[0]} in X and {len(labels.codes)} in y. Give one label, or None, for each row."
+        )
+
+
+def check_several(codes: NDArray[np.intp], classes: NDArray[Any]) -> None:
+    """Two classes or more among the labels that count."""
+    found = np.unique(codes)
+    if len(found) < 2:
+        raise InvalidDataError(
+            f"y must hold at least 2 classes in rows of positive sample_weight; only {classes[found].tolist()} are "
+            "there. Give weight to labels of several classes."
         )
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, is_regressor
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -19,7 +18,15 @@ from sklearn.utils.validation import check_is_fitted
 from unmuddle.cleaning import issues
 from unmuddle.cleaning.audit import Cleaned
 from unmuddle.cleaning.changing import audit_of, change_cells, change_labels
-from unmuddle.cleaning.checking import check_lengths, check_probabilities, check_recovery
+from unmuddle.cleaning.checking import (
+    check_estimator,
+    check_fdr,
+    check_lengths,
+    check_overlap,
+    check_probabilities,
+    check_recovery,
+    check_several,
+)
 from unmuddle.cleaning.encoding import Encoding
 from unmuddle.cleaning.engines import MOST_COLUMNS, Fitted, Recovered, listed, make_engines
 from unmuddle.cleaning.heads import SAMPLE, Given
@@ -38,15 +45,12 @@ from unmuddle.cleaning.labels import Labels
 from unmuddle.cleaning.learning import learn
 from unmuddle.cleaning.tables import Table, table_of
 from unmuddle.core.prox import Array, Mask
-from unmuddle.errors import DistrustedCellsWarning, InvalidDataError, InvalidParameterError, UncheckedCellsWarning
+from unmuddle.errors import DistrustedCellsWarning, InvalidDataError, UncheckedCellsWarning
 from unmuddle.estimators import validation
-from unmuddle.estimators.scaling import SCALINGS, Scaling
+from unmuddle.estimators.scaling import SCALINGS, Scaling, common_scaling
 
 TABLES = ("label_issues_", "cell_issues_", "row_issues_", "noise_report_", "transition_", "tuning_")
 """Attributes that are frames of pandas; a saved cleaner has them as plain arrays, for skops knows no frames."""
-
-LARGEST = 1e150
-"""Cells that are larger are as large as that to a common scale: their squares can be added up."""
 
 
 @dataclass(frozen=True)
@@ -352,26 +356,11 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         """Told when a stage begins, and what share of it is done; who wants to know puts a function in its place."""
 
     def _validate_parameters(self) -> None:
+        check_estimator(self.estimator)
         check_recovery(self.recovery)
+        check_fdr(self.fdr)
         validation.check_choice("scale", self.scale, SCALINGS)
-        if not (isinstance(self.fdr, Real) and not isinstance(self.fdr, bool) and 0 < float(self.fdr) < 1):
-            raise InvalidParameterError(
-                f"fdr must be a number between 0 and 1; got {self.fdr!r}. 0.1 lets about one flag in ten be false."
-            )
-        if not isinstance(self.overlap, (bool, np.bool_)):
-            raise InvalidParameterError(
-                f"overlap must be True or False; got {self.overlap!r}. Give True if rows of two classes may look alike."
-            )
-        if self.estimator is not None and (isinstance(self.estimator, type) or not hasattr(self.estimator, "fit")):
-            raise InvalidParameterError(
-                f"estimator must be a classifier with fit and predict, or None; got {self.estimator!r}. "
-                "Give an instance, such as LogisticRegression()."
-            )
-        if hasattr(self.estimator, "__sklearn_tags__") and is_regressor(self.estimator):
-            raise InvalidParameterError(
-                f"estimator must be a classifier; got the regressor {self.estimator!r}. Give one that predicts "
-                "classes, such as LogisticRegression()."
-            )
+        check_overlap(self.overlap)
 
     def _set_names(self, table: Table) -> None:
         self.n_features_in_ = table.shape[1]
@@ -383,19 +372,11 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         weights = validation.check_weights(sample_weight, len(labels.codes))
         weights = np.ones(len(labels.codes)) if weights is None else weights / weights[weights > 0].mean()
         given = Given.of(labels.codes, weights, len(labels.classes), seed)
-        if len(np.unique(given.codes[given.known])) < 2:
-            raise InvalidDataError(
-                "y must hold at least 2 classes in rows of positive sample_weight; only "
-                f"{labels.classes[np.unique(given.codes[given.known])].tolist()} are there. Give weight to labels of "
-                "several classes."
-            )
+        check_several(given.codes[given.known], labels.classes)
         return given
 
     def _scaling(self, rows: Array) -> Scaling:
-        if self.scale is not None:
-            return SCALINGS[self.scale](rows)
-        size = float(np.sqrt(np.mean(np.clip(rows, -LARGEST, LARGEST).var(axis=0)))) or 1.0
-        return Scaling(np.zeros(rows.shape[1]), np.full(rows.shape[1], size))
+        return common_scaling(rows) if self.scale is None else SCALINGS[self.scale](rows)
 
     def _recover(self, X: Any) -> Seen:
         table = table_of(X)

@@ -121,6 +121,16 @@ def inner_scaling(X: Array) -> Scaling:
     return _scaling(centre * size, np.maximum(spread, share * deviation) * size, X)
 
 
+FAR = 1e150
+"""Cells that are larger are as large as that to a common scale: their squares can be added up."""
+
+
+def common_scaling(X: Array) -> Scaling:
+    """One number for all columns, which are not centred: their root mean square deviation."""
+    size = float(np.sqrt(np.mean(np.clip(X, -FAR, FAR).var(axis=0)))) or 1.0
+    return Scaling(np.zeros(X.shape[1]), np.full(X.shape[1], size))
+
+
 SCALINGS = {"standard": standard_scaling, "robust": robust_scaling, None: no_scaling}
 
 
