@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from unmuddle import HybridCleaner
+
 
 class Planted(NamedTuple):
     """Noisy data, and what they were."""
@@ -33,3 +35,12 @@ def planted(n_rows=300, flips=0.2, gross=0.05, seed=0):
     signs = rng.choice([-1.0, 1.0], X.shape)
     noisy_X = np.where(rng.random(X.shape) < gross, X + 10.0 * X.std(axis=0) * signs, X)
     return Planted(noisy_X, noisy_y, X, y)
+
+
+X, Y = blobs(45)
+TEXT = np.array(["ant", "bee", "cat"])[Y]
+
+
+def cleaner(*args, **kwargs):
+    """With a seed."""
+    return HybridCleaner(*args, random_state=0, **kwargs)
