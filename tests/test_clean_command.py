@@ -763,3 +763,11 @@ def test_a_folder_is_no_file_to_clean_or_predict(place, cleaned, tmp_path, monke
         result = run(*words)
         assert result.exit_code == 2
         assert "Internal" not in result.output
+
+
+def test_a_file_of_no_rows_to_predict_is_named(cleaned, tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_text((cleaned / "cleaned.csv").read_text(encoding="utf-8").splitlines()[0] + "\n", encoding="utf-8")
+    result = run("predict", cleaned, path)
+    assert result.exit_code == 2
+    assert f"{path}: the file must have rows to predict" in result.output

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.datasets import load_wine
+from sklearn.ensemble import StackingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import FunctionTransformer
@@ -217,6 +218,13 @@ def test_an_estimator_without_probabilities_predicts_and_says_it_has_none():
     assert (model.predict(X) == TEXT).all()
     assert not hasattr(model, "predict_proba")
     assert hasattr(cleaner(), "predict_proba")
+
+
+def test_an_estimator_that_has_probabilities_once_fitted_gives_them():
+    stack = StackingClassifier([("line", LogisticRegression()), ("near", KNeighborsClassifier())])
+    assert not hasattr(stack, "predict_proba")
+    model = cleaner(stack, recovery="none").fit(X, TEXT)
+    assert np.allclose(model.predict_proba(X), model.estimator_.predict_proba(model.transform(X)))
 
 
 def test_an_estimator_without_weights_learns_from_repaired_labels():

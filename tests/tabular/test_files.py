@@ -286,8 +286,9 @@ def test_names_made_of_digits_are_categories(tmp_path, pattern):
 
 
 @pytest.mark.parametrize("pattern", ["{}.5%", "${},500.00", "-${}.00", "{}.234,50", "{} €"])
-def test_amounts_with_signs_are_not_taken_for_categories(tmp_path, pattern):
-    amounts = [pattern.format(row % 20 + 1) for row in range(40)]
+@pytest.mark.parametrize("rows", [20, 40])
+def test_amounts_with_signs_are_not_taken_for_categories(tmp_path, pattern, rows):
+    amounts = [pattern.format(row % rows + 1) for row in range(40)]
     kinds = ["ash", "birch"] * 20
     lines = [f'"{amount}";{row * 7 % 13};{kind}' for row, (amount, kind) in enumerate(zip(amounts, kinds, strict=True))]
     path = tmp_path / "table.csv"
@@ -295,3 +296,26 @@ def test_amounts_with_signs_are_not_taken_for_categories(tmp_path, pattern):
     table = prepare(read_source(path), Roles("kind"))
     assert [column.name for column in table.features] == ["size"]
     assert "it seems to hold amounts such as" in " ".join(table.notes)
+
+
+@pytest.mark.parametrize(
+    "patterns", [("{},234.50", "{}.50"), ("{},35", "{},2"), ("{}.565,47", "{},5"), ("{}.1 kg", "{} kg")]
+)
+def test_amounts_of_which_some_are_plain_get_the_note_that_says_what_to_write(tmp_path, patterns):
+    cells = [patterns[row % 9 == 0].format(row + 1) for row in range(120)]
+    lines = [f'"{cell}",{row * 7 % 13},{"ab"[row % 2]}' for row, cell in enumerate(cells)]
+    path = tmp_path / "table.csv"
+    path.write_text("amount,size,kind\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    table = prepare(read_source(path), Roles("kind"))
+    assert [column.name for column in table.features] == ["size"]
+    assert "it seems to hold amounts such as" in " ".join(table.notes)
+
+
+@pytest.mark.parametrize("text", ["None", "n/a", "<NA>", "#N/A", "NULL", "-nan"])
+def test_what_pandas_takes_for_missing_is_missing_in_labels_and_cells(tmp_path, text):
+    lines = [f"{text if row == 3 else row * 7 % 13},{row},{text if row == 5 else 'ab'[row % 2]}" for row in range(40)]
+    path = tmp_path / "table.csv"
+    path.write_text("size,place,kind\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    table, expected = prepare(read_source(path), Roles("kind")), pd.read_csv(path)
+    assert pd.isna(table.y).tolist() == expected["kind"].isna().tolist()
+    assert pd.isna(table.X["size"]).tolist() == expected["size"].isna().tolist()

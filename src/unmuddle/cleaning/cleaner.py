@@ -65,8 +65,9 @@ class Seen:
 
 
 def _gives_probabilities(cleaner: HybridCleaner) -> bool:
-    """Whether the estimator has probabilities; without an estimator the models that judged have."""
-    return cleaner.estimator is None or hasattr(cleaner.estimator, "predict_proba")
+    """Whether the estimator has probabilities, for some have them only once fitted; the models that judged have."""
+    estimator = getattr(cleaner, "estimator_", cleaner.estimator)
+    return estimator is None or hasattr(estimator, "predict_proba")
 
 
 class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):

@@ -30,6 +30,8 @@ def predict_file(
         raise OutputError(f"cannot write {out}: it is there already; choose another --out, or replace it by --force.")
     model, source = load_model(model_path), read_source(path)
     X = features_of(source, model.features, id_column)
+    if not len(X):
+        raise source.error("the file must have rows to predict below its header; there is none. Add them.")
     predicted, chances = model.cleaner.predict(X), model.cleaner.predict_proba(X)
     classes = [str(label) for label in model.cleaner.classes_]
     named = [] if id_column is None else ["id"]

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from unmuddle.tabular.source import Cells, Source, is_unnamed
 
-MISSING = frozenset(["", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "?"])
-"""Text that means that nothing is known."""
+SPELLINGS = "NA N/A n/a #N/A #NA <NA> NaN nan -NaN -nan NULL null None 1.#IND 1.#QNAN -1.#IND -1.#QNAN"
+MISSING = frozenset([*SPELLINGS.split(), "#N/A N/A", "?", ""])
+"""Text that means that nothing is known: what pandas takes for it, and a question mark."""
 
 MOST_CATEGORIES = 50
 """As the encoding of the cleaner has it."""
@@ -38,6 +39,7 @@ AMOUNT = r"[+-]?[0-9]+([.,'\u202f ][0-9]{3})*([.,][0-9]+)?"
 DECORATED = re.compile(
     rf"[+-]?[$€£¥] ?{AMOUNT}|{AMOUNT} ?[%$€£¥]|[+-]?[0-9]{{1,3}}([.,'\u202f ][0-9]{{3}})+([.,][0-9]+)?"
 )
+MEASURED = re.compile(rf"{AMOUNT} ?(?P<unit>[A-Za-zµ°/²³]{{1,8}})")
 DATE = re.compile(
     r"([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.]([0-9]{4}|[0-9]{2}))"
     r"([ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?( ?(Z|[AaPp][Mm]|[+-][0-9]{2}:?[0-9]{2}))?)?"
@@ -205,10 +207,10 @@ def _whole(name: str, numbers: Any) -> Column:
 
 def _categories(name: str, cells: Sequence[str], present: Sequence[str]) -> Column:
     different = len(set(present))
-    if different > FEW and all(DECORATED.fullmatch(cell) for cell in present):
+    if different > FEW and (_are_amounts(present) or (different > MOST_CATEGORIES and _have_one_unit(present))):
         return Column(
             name, Kind.TEXT, _texts(cells), why=f"it seems to hold amounts such as {_short(present[0])!r}; write plain "
-            "numbers, without signs of currency, percent or thousands, to use them",
+            "numbers with a point, without units and signs of currency, percent or thousands, to use them",
         )  # fmt: skip
     if different == len(present) and different > 2:
         return Column(name, Kind.ID, _texts(cells), why="no two cells are alike")
@@ -217,6 +219,17 @@ def _categories(name: str, cells: Sequence[str], present: Sequence[str]) -> Colu
             name, Kind.TEXT, _texts(cells), why=f"it has {different} different texts, more than categories have"
         )
     return Column(name, Kind.CATEGORY, _texts(cells))
+
+
+def _are_amounts(present: Sequence[str]) -> bool:
+    """Whether all cells are numbers, with signs, thousands or decimal commas."""
+    return all(any(pattern.fullmatch(cell) for pattern in (DECORATED, POINT, COMMA)) for cell in present)
+
+
+def _have_one_unit(present: Sequence[str]) -> bool:
+    """Whether all cells are numbers with the same letters behind them."""
+    found = [MEASURED.fullmatch(cell) for cell in present]
+    return None not in found and len({each["unit"] for each in found if each}) == 1
 
 
 def _check_slips(source: Source, name: str, cells: Sequence[str], present: Sequence[str]) -> None:
