@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.datasets import load_wine
-from sklearn.ensemble import StackingClassifier
+from sklearn.ensemble import RandomForestClassifier, StackingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import FunctionTransformer
@@ -303,6 +303,19 @@ def test_given_probabilities_judge_the_labels():
     model = cleaner(recovery="none").fit(noise, y, pred_probs=pd.DataFrame(sure))
     assert model.label_issues_["flag"].to_numpy().nonzero()[0].tolist() == list(range(6))
     assert (model.label_issues_["suggested"].to_numpy() == Y).all()
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_rule_on_one_of_many_columns_is_told_nearly_as_well_as_by_a_forest(seed):
+    rng = np.random.default_rng(seed)
+    table = rng.normal(size=(860, 10))
+    truth = (np.abs(table[:, 0]) < 0.7).astype(int)  # no line tells it, and a kernel sees all columns
+    y = np.where(rng.random(360) < 0.1, 1 - truth[:360], truth[:360])
+    model = cleaner().fit(table[:360], y)
+    forest = RandomForestClassifier(200, random_state=0).fit(table[:360], y)
+    assert model.score(table[360:], truth[360:]) >= forest.score(table[360:], truth[360:]) - 0.03
+    assert model.voices_[model.judges_.index("forest")] > 0.5
+    assert sum(model.voices_) == pytest.approx(1)
 
 
 def test_clouds_judge_where_rows_lie_in_clouds_and_not_where_they_do_not():

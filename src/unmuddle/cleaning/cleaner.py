@@ -74,8 +74,9 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
     """Find wrong labels and wrong cells, say what they should be, and learn a classifier that holds on clean data.
 
     Features are recovered first. Three or four models are then fitted to the noisy labels; each judges rows whose label
-    it did not see. What they say is sharpened and weighed against the given labels, which gives every row a chance that
-    its label is wrong. Last, the estimator is fitted to the recovered rows with the labels that the evidence supports.
+    it did not see, and counts for as much as it tells such labels. What they say is sharpened and weighed against the
+    given labels, which gives every row a chance that its label is wrong. Last, the estimator is fitted to the recovered
+    rows with the labels that the evidence supports.
     All choices are made on noisy data; nothing has to be set.
 
     Parameters
@@ -131,6 +132,8 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
     judges_ : tuple of str
         Which models judged the labels: ``"linear"``, ``"kernel"`` and ``"forest"`` always; ``"clouds"``, normal classes
         of one shape, where they tell held-out noisy labels of 100 rows or more about as well as these.
+    voices_ : tuple of float
+        What each of them counts, in all 1: the more, the better it tells held-out noisy labels.
     tuning_ : DataFrame
         What was tried, and its accuracy on held-out noisy labels.
     estimator_ : classifier or None
@@ -290,7 +293,7 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         P = informed(P if own is None else own, given)
         self._evidence = weigh_labels(P, given, overlap=bool(self.overlap))
         verdict = self._judge(P, labels)
-        self.view_, self.judges_ = self._panel.view, self._panel.names
+        self.view_, self.judges_, self.voices_ = self._panel.view, self._panel.names, self._panel.voices
         self.estimator_ = learn(self.estimator, recovered.views[self.view_], verdict.posterior, given)
         rows = self._see(table, matrix, recovered)
         self._publish(rows, labels, verdict, given, P)

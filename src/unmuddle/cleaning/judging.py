@@ -41,7 +41,8 @@ PREFERRED = 2.0
 
 NEAR, VOICES = 1.0, 3.0
 """Standard errors by which clouds may tell fewer noisy labels than the mean of the others and still be heard; what they
-count then: as much as the three others, for these look at labels alone, and make the same errors where labels do."""
+count then, times their skill: as much as the three others, for these look at labels alone, and make the same errors
+where labels do."""
 
 SURE = 4.0
 """Standard errors by which rows as given must be better than with cells replaced for these to be right after all."""
@@ -163,11 +164,32 @@ def convene(
     }
     if not _holds(heard["clouds"], [each for name, each in heard.items() if name != "clouds"], given):
         del heard["clouds"]
-    voices = tuple(VOICES if name == "clouds" else 1.0 for name in heard)
+    voices = voices_of([each.held_out for each in heard.values()], given)
+    voices *= [VOICES if name == "clouds" else 1.0 for name in heard]
+    voices /= voices.sum()
     heads = tuple(each.head for each in heard.values())
     scalings = tried.scalings[best.view], forest_scaling
-    panel = Panel(best.view, forest_view, *scalings, tuple(heard), heads, voices, tried.trials)
+    panel = Panel(best.view, forest_view, *scalings, tuple(heard), heads, tuple(voices.tolist()), tried.trials)
     return panel, mean_opinion([each.held_out for each in heard.values()], voices)
+
+
+def voices_of(held_out: list[Array], given: Given) -> Array:
+    """What each model counts: the square of by how much it tells more noisy labels than chance would.
+
+    A standard error is added to that, so that models which few labels cannot tell apart count alike.
+    """
+    skills = np.array([max(0.0, given.accuracy(P) - _by_chance(P, given)) for P in held_out])
+    labels = int(given.known.sum())
+    right = (np.array([given.accuracy(P) for P in held_out]) * labels + 1.0) / (labels + 2.0)
+    voices: Array = (skills + np.sqrt(right * (1.0 - right) / labels)) ** 2
+    return voices / voices.sum()
+
+
+def _by_chance(P: Array, given: Given) -> float:
+    """Share of labels that would be right if predictions had nothing to do with them."""
+    codes, weights = (P.argmax(axis=1), given.codes), given.weights[given.known]
+    said, meant = (np.bincount(each[given.known], weights, P.shape[1]) for each in codes)
+    return float(said @ meant / (said.sum() * meant.sum()))
 
 
 def _holds(clouds: Heard, others: list[Heard], given: Given) -> bool:
@@ -177,7 +199,8 @@ def _holds(clouds: Heard, others: list[Heard], given: Given) -> bool:
     """
     if given.few:
         return False
-    theirs = given.accuracy(mean_opinion([each.held_out for each in others]))
+    said = [each.held_out for each in others]
+    theirs = given.accuracy(mean_opinion(said, voices_of(said, given)))
     mine = given.accuracy(clouds.held_out)
     return theirs - mine <= NEAR * _error_of_mean(mine, theirs, int(given.known.sum()))
 
@@ -205,10 +228,7 @@ def informed(P: Array, given: Given) -> Array:
 
     A model that leaves a row out says any class but the row's own where features tell nothing.
     """
-    said = P.argmax(axis=1)
-    shares = [np.bincount(codes[given.known], given.weights[given.known], P.shape[1]) for codes in (said, given.codes)]
-    by_chance = shares[0] @ shares[1] / (shares[0].sum() * shares[1].sum())
-    return P if given.accuracy(P) > by_chance else np.full_like(P, 1.0 / P.shape[1])
+    return P if given.accuracy(P) > _by_chance(P, given) else np.full_like(P, 1.0 / P.shape[1])
 
 
 def weigh_labels(P: Array, given: Given, *, overlap: bool) -> Evidence:
@@ -239,7 +259,7 @@ def rate_of_noise(P: Array, codes: Rows, evidence: Evidence) -> Rate:
     return Rate(mean, max(0.0, mean - reach), min(1.0, mean + reach))
 
 
-def mean_opinion(scores: list[Array], voices: Sequence[float] | None = None) -> Array:
+def mean_opinion(scores: list[Array], voices: Sequence[float] | Array | None = None) -> Array:
     """Scores as probabilities, averaged; each counts as much as its voices say."""
     mean: Array = np.average([on_simplex(each) for each in scores], axis=0, weights=voices)
     return mean
