@@ -283,17 +283,17 @@ def test_cells_far_out_go_with_a_class_if_the_likelihood_ratio_of_a_table_says_s
     rates = np.linspace(0.02, 0.6, 12)
     far = rng.random((600, 12)) < np.where((codes == 2)[:, None], rates, 0.02)
     known = codes >= 0
-    for j, found in enumerate(go_with_classes(far, codes)):
-        said = []
+    found = go_with_classes(far, codes)
+    for j in range(12):
         for k in range(3):
             table = chance_table(far[known, j], codes[known] == k)
             statistic = chi2_contingency(table, correction=False, lambda_="log-likelihood").statistic
             odds = np.divide(*(table + 0.5).T[0] / (table + 0.5).T[1])
             enough = table[0, 0] >= max(5, 0.2 * table[0].sum())
-            said.append(statistic / 2 > np.log(36 / margins.CHANCE) and odds > margins.ODDS and enough)
-        assert found == any(said)
-    assert go_with_classes(far, codes)[-1]
-    assert not go_with_classes(far, codes)[0]
+            said = statistic / 2 > np.log(36 / margins.CHANCE) and odds > margins.ODDS and enough
+            assert found[k, j] == said
+    assert found[2, -1]
+    assert not found[:, 0].any()
 
 
 def test_a_bulk_reaches_as_far_as_a_class_does_and_no_farther_and_codes_are_no_look():
@@ -309,6 +309,18 @@ def test_a_bulk_reaches_as_far_as_a_class_does_and_no_farther_and_codes_are_no_l
     assert found.high[0] < 30.0
     assert found.is_far(X)[100:103, 0].all()
     assert (found.high[1], found.low[0]) == (bulk.high[1], bulk.low[0])
+
+
+def test_gross_cells_of_other_classes_do_not_lengthen_the_reach_of_a_class():
+    rng = np.random.default_rng(0)
+    codes = np.where(np.arange(600) < 60, 1, 0)
+    X = rng.normal(size=(600, 1))
+    X[:60] += 20.0
+    X[100:120] = np.linspace(500.0, 1000.0, 20)[:, None]
+    bulk = Bulk.of(X)
+    found = reach_of_classes(X, bulk.is_far(X), codes, bulk)
+    assert not found.is_far(X)[:60].any()
+    assert found.is_far(X)[100:120].all()
 
 
 def test_errors_that_pass_the_end_in_the_class_on_their_side_do_not_go_with_it():

@@ -189,27 +189,29 @@ class Tails:
 
 
 def reach_of_classes(X: Array, far: Mask, codes: NDArray[np.intp], bulk: Bulk) -> Bulk:
-    """The bulk, and beyond it what cells far out reach that are how a class looks: their own bulk and no more.
+    """The bulk, and beyond it what cells far out reach that are how a class looks: the bulk of the class's and no more.
 
     One number over and over, as a code for cells that nobody knows, is no look.
     """
     ends = []
     for side, sign in ((bulk.low > X, -1.0), (bulk.high < X, 1.0)):
         end = np.full(X.shape[1], -np.inf)
-        for column in np.flatnonzero(go_with_classes(far & side, codes)):
-            cells = sign * X[far[:, column] & side[:, column], column]
+        for code, column in np.argwhere(go_with_classes(far & side, codes)):
+            cells = sign * X[(far & side)[:, column] & (codes == code), column]
             low, middle, high = np.quantile(cells, INNER)
             if np.unique(cells, return_counts=True)[1].max() <= len(cells) / 2:
-                end[column] = middle + FAR * max(1.0, (high - low) / (2.0 * INNER_TO_DEVIATION))
+                reach = middle + FAR * max(1.0, (high - low) / (2.0 * INNER_TO_DEVIATION))
+                end[column] = max(end[column], reach)
         ends.append(sign * end)
     return bulk.stretch(Bulk(*ends))
 
 
 def go_with_classes(far: Mask, codes: NDArray[np.intp]) -> Mask:
-    """Columns in which cells far out are a good part of one class, and much rarer in others; rows of class -1 are none.
+    """Whether in a column (across) cells far out are a good part of a class (down), and much rarer in others.
 
-    Wrong cells fall on all classes alike. What goes with a class is how the class looks, if only it is rare. Judged by
-    the odds ratio, and by the likelihood ratio of a share for the class against one for all.
+    Rows of class -1 are of none. Wrong cells fall on all classes alike. What goes with a class is how the class looks,
+    if only it is rare. Judged by the odds ratio, and by the likelihood ratio of a share for the class against one for
+    all.
     """
     known = codes >= 0
     of_class = np.eye(int(codes.max(initial=0)) + 1)[codes[known].astype(np.intp)]
@@ -219,7 +221,7 @@ def go_with_classes(far: Mask, codes: NDArray[np.intp]) -> Mask:
     gain = sum(xlogy(n, n / np.maximum(total * share, TINIEST)) for n, total in ((inside, sizes), (outside, others)))
     odds = (inside + 0.5) * (others - outside + 0.5) / ((sizes - inside + 0.5) * (outside + 0.5))
     unlikely = gain > np.log(inside.size / CHANCE)
-    found: Mask = np.any((odds > ODDS) & unlikely & (inside >= np.maximum(SEEN, OWN * sizes)), axis=0)
+    found: Mask = (odds > ODDS) & unlikely & (inside >= np.maximum(SEEN, OWN * sizes))
     return found
 
 
