@@ -130,6 +130,22 @@ def test_a_cell_beyond_all_measure_is_the_only_one_changed():
     assert list(zip(audit["row"], audit["column"], strict=True)) == [(3, 1)]
 
 
+def test_an_amount_a_thousand_times_too_small_is_wrong_and_not_the_cell_that_goes_with_it():
+    rng = np.random.default_rng(0)
+    size, y = rng.normal(size=400), rng.integers(0, 2, 400)
+    income, rent = np.exp(10 + 0.5 * size), np.exp(6.8 + 0.45 * size + rng.normal(0, 0.1, 400))
+    table = pd.DataFrame({"income": income, "rent": rent, "mark": 2.0 * y + rng.normal(size=400)})
+    table.loc[:3, "income"] /= 1000.0
+    model = cleaner().fit(table, y)
+    flagged = model.cell_issues_[model.cell_issues_["row"] < 4]
+    assert flagged["column"].tolist() == ["income"] * 4
+    assert len(model.cell_issues_) <= 7
+    assert np.abs(np.log(flagged["recovered"].astype(float).to_numpy() / income[:4])).max() < 0.7
+    new = table.assign(income=income).iloc[10:13].copy()
+    new.iloc[1, 0] /= 1000.0
+    assert model.clean(new).audit[["row", "column"]].to_numpy().tolist() == [[1, "income"]]
+
+
 def test_a_category_that_was_not_there_in_fit_is_left_alone():
     X, y = load_iris(return_X_y=True, as_frame=True)
     known = cleaner().fit(X.assign(shop=shops(150)), y)

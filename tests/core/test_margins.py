@@ -151,6 +151,45 @@ def test_one_gross_cell_does_not_lengthen_a_tail():
     assert np.ptp(ends) < 1e-9
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e-6, 1e9])
+def test_amounts_a_thousand_times_too_small_are_below_all_others_and_small_ones_are_not(unit):
+    rng = np.random.default_rng(0)
+    X = unit * np.exp(rng.normal(0.0, 0.6, (400, 2)))
+    X[:3, 0] /= 1000.0
+    X[3:5, 1] = -999.0 * unit  # a code
+    X[5, 1] = 0.0
+    X[6] /= 1000.0  # all of it is small
+    wrong = np.zeros(X.shape, dtype=bool)
+    wrong[:3, 0] = wrong[3:5, 1] = True
+    tails = Tails.of(X)
+    assert (tails.too_small(X) == wrong).all()
+    assert (tails.depth_below(X)[wrong] > 1.0).all()
+    lowest = X[7:].min(axis=0)
+    assert tails.too_small(np.array([lowest / 2.0, [lowest[0] / 100.0, unit]])).tolist() == [
+        [False, False],
+        [True, False],
+    ]
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda rng: rng.gamma(0.5, 10.0, 1000),
+        lambda rng: rng.exponential(5.0, 1000),
+        lambda rng: 10.0 ** rng.uniform(-3.0, 3.0, 1000),
+        lambda rng: np.exp(rng.standard_t(4, 1000)),
+        lambda rng: rng.beta(0.5, 0.5, 1000),
+        lambda rng: rng.normal(4.0, 1.5, 1000),
+        lambda rng: np.round(rng.gamma(2.0, 3.0, 1000)),
+        lambda rng: np.where(rng.random(1000) < 0.1, rng.integers(1, 8, 1000), rng.integers(30, 60, 1000)),
+    ],
+)
+def test_no_amount_of_a_column_as_it_grew_is_too_small(draw):
+    for seed in range(5):
+        column = draw(np.random.default_rng(seed))[:, None].astype(float)
+        assert not Tails.of(column).too_small(column).any()
+
+
 def test_the_tail_of_classes_apart_is_the_shorter_one():
     rng = np.random.default_rng(0)
     column = np.where(rng.random(1000) < 0.6, 3 + 0.5 * rng.normal(size=1000), 9 + rng.normal(size=1000))

@@ -111,7 +111,7 @@ class FittedGaussian(Fitted):
 
     def recover(self, X: Array) -> Recovered:
         """By the model of the training rows; new ones may be less noisy than these, and are then filtered less."""
-        scaled = bounded(self.scaling.apply(X))
+        scaled = np.where(self.tails.too_small(X) & self._single(), np.nan, bounded(self.scaling.apply(X)))
         judged = judge_categories(scaled, self.categories, self.model, self.model.judge(scaled))
         return self.report(X, scaled, judged, self.wiener.adapt)
 
@@ -129,7 +129,7 @@ class FittedGaussian(Fitted):
 
     def report(self, X: Array, scaled: Array, judged: Judged, denoise: Callable[[Array], Array]) -> Recovered:
         """The verdict on cells, in the units of X."""
-        missing, judged = np.isnan(X), self._spare_tails(X, scaled, judged)
+        missing, judged = np.isnan(X), self._spare_tails(X, scaled, self._refuse_tiny(X, judged))
         filled = self.scaling.undo(judged.rows)
         for each in self.grades:
             replaced = (judged.wrong | missing)[:, each.column]
@@ -140,6 +140,12 @@ class FittedGaussian(Fitted):
         log_odds = np.where(missing, -np.inf, np.maximum(judged.log_odds, NOT_JUDGED))
         chances = np.where(missing, np.nan, expit(log_odds))
         return _views(X, filled, denoised, judged.wrong | missing, chances, log_odds)
+
+    def _refuse_tiny(self, X: Array, judged: Judged) -> Judged:
+        """Amounts that are too small were set aside before rows were looked at; odds as where a tail is spared."""
+        tiny = self.tails.too_small(X) & self._single()
+        odds = logit(self.model.chance_near) * (1.0 - np.minimum(self.tails.depth_below(X), DEEP) ** 2)
+        return judged._replace(wrong=judged.wrong | tiny, log_odds=np.where(tiny, odds, judged.log_odds))
 
     def _spare_tails(self, X: Array, scaled: Array, judged: Judged) -> Judged:
         """Cells in a long tail are not wrong by themselves; the model of rows does without them all the same.
@@ -196,6 +202,8 @@ class Gaussian(Engine):
         single = _outside(blocks, X.shape[1]) & ~find_unknown(X)
         grades = find_grades(X, np.flatnonzero(single).tolist())
         graded = tuple(each.scale(scaling.centre[each.column], scaling.scale[each.column]) for each in grades)
+        tails, numbers = Tails.of(X), single & ~np.isin(np.arange(X.shape[1]), [each.column for each in grades])
+        scaled[tails.too_small(X) & numbers] = np.nan
         model, judged = fit_cells(scaled, single=single, graded=graded)
         bulk = reach_of_classes(scaled, judged.wrong & ~find_lumped(scaled), codes, model.bulk)
         if (bulk.is_far(scaled) != model.bulk.is_far(scaled)).any():
@@ -204,7 +212,7 @@ class Gaussian(Engine):
         judged = judge_categories(scaled, categories, model, judged)
         covariance = model.covariance * np.outer(units, units)
         wiener = Wiener.of(model.mean * units, covariance, judged.rows * units)
-        fitted = FittedGaussian(model, scaling, wiener, units, Tails.of(X), grades, categories)
+        fitted = FittedGaussian(model, scaling, wiener, units, tails, grades, categories)
         return fitted, fitted.report(X, scaled, judged, wiener.apply)
 
 

@@ -67,8 +67,12 @@ TWOFOLD = np.log(2)
 """Deviation of logarithms where most cells are zero and most others alike, as in counts."""
 
 SMALLEST, DEEPEST, TINIEST = 0.1, 1e100, 1e-300
-"""Ratios to the median below and above which it does not matter how small or large an amount is; amounts below the last
-count as zero."""
+"""Ratios to the median below and above which it does not matter how small or large an amount is beside its row; amounts
+below the last count as zero."""
+
+GAP, NOTHING = 3.0, 0.01
+"""How many times as large as one that is too small the next amount must be; the ratio to the median that stands in for
+what is below zero."""
 
 
 class Grades(NamedTuple):
@@ -158,7 +162,7 @@ class Bulk:
 
 @dataclass(frozen=True)
 class Tails:
-    """The upper tails of columns of amounts, as incomes, prices and areas are: not negative, but for a few strays.
+    """The tails of columns of amounts, as incomes, prices and areas are: not negative, but for a few strays.
 
     That power of the positive cells, from the logarithm to the first, is taken that makes their two sides alike.
     """
@@ -167,12 +171,14 @@ class Tails:
     """Medians of the positive cells; NaN for columns that hold no amounts."""
     power: Array
     reach: Array
-    """From the median to where the tail ends, on the scale of the power."""
+    """From the median up to where the tail ends, on the scale of the power."""
+    fall: Array
+    """The same from the median down; infinite where most cells are zero, or several are below it."""
 
     @classmethod
     def of(cls, X: Array) -> Self:
         """For columns in their own units, NaN where a cell is missing."""
-        return cls(*np.array([_tail_of(cells[~np.isnan(cells)]) for cells in X.T]).reshape(-1, 3).T)
+        return cls(*np.array([_tail_of(cells[~np.isnan(cells)]) for cells in X.T]).reshape(-1, 4).T)
 
     def depth(self, X: Array) -> Array:
         """How deep in the tail cells are: 0 up to the median, 1 where the tail ends; infinite where there is none."""
@@ -180,6 +186,17 @@ class Tails:
             depth = self.even(X) / self.reach
         depth[self.middle >= X] = 0.0
         return np.where(np.isnan(depth), np.inf, np.minimum(depth, DEEPEST))
+
+    def depth_below(self, X: Array) -> Array:
+        """The same of the lower tail; nobody can say of zeros, and what is below zero is as good as nothing."""
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            depth = -boxcox(np.maximum(X / self.middle, NOTHING), self.power) / self.fall
+        return np.where((self.middle > X) & (X != 0), depth, 0.0)
+
+    def too_small(self, X: Array) -> Mask:
+        """Cells below the end of the lower tail, unless there are others in the row: that is of something small."""
+        below: Mask = self.depth_below(X) > 1.0
+        return below & (below.sum(axis=1, keepdims=True) == 1)
 
     def even(self, X: Array) -> Array:
         """Cells over the median on the scale of the power, where it is 0 and has slope 1; tiny ones are made larger."""
@@ -305,11 +322,11 @@ def _chain(levels: Array, counts: NDArray[np.intp], often: Mask, column: int, *,
     return Grades(column, reached, reached[0] - margin, reached[-1] + margin, strict=strict and len(reached) == 2)
 
 
-def _tail_of(cells: Array) -> tuple[float, float, float]:
-    """Median, power and reach."""
+def _tail_of(cells: Array) -> tuple[float, float, float, float]:
+    """Median, power, reach and fall."""
     amounts = cells[cells > TINIEST]
     if np.sum(cells < 0) > STRAY * len(cells) or len(amounts) == 0:
-        return np.nan, 1.0, 0.0
+        return np.nan, 1.0, 0.0, np.inf
     middle = float(np.median(amounts))
     with np.errstate(over="ignore"):
         ratios, rare = np.minimum(amounts / middle, DEEPEST), 2 * len(amounts) < len(cells)
@@ -317,7 +334,26 @@ def _tail_of(cells: Array) -> tuple[float, float, float]:
     power, reach = (max if rare else min)(ends, key=lambda end: inv_boxcox(end[1], end[0]))
     if rare and reach == 0:
         reach = TWOFOLD * _end_of(np.log(ratios) / TWOFOLD)
-    return middle, power, reach
+    signed = len(np.unique(cells[cells < 0])) > SEEN  # codes are few
+    return middle, power, reach, np.inf if rare or signed else _fall_of(ratios, power)
+
+
+def _fall_of(ratios: Array, power: float) -> float:
+    """How far the lower tail reaches on the scale of the power: below a gap, and where a normal tail has ended.
+
+    The longer tail counts. Small amounts are common, so a few are too small only if none is nearly as small.
+    """
+    even, falls = boxcox(ratios, power), [0.0]
+    for quantiles, width in SIDES:
+        low, high = np.quantile(even, quantiles)
+        deviation = np.sqrt(abs(low) * high) / width
+        falls.append(deviation * _end_of(-even / deviation) if deviation > 0 else np.inf)
+    fallen = np.sort(-even)[::-1]
+    below = int(np.sum(fallen > max(falls)))
+    ordered = np.sort(ratios)[: below + 1]
+    gaps = np.flatnonzero(ordered[1:] >= GAP * ordered[:-1]) + 1
+    lowest = ordered[gaps[-1]] if len(gaps) and below <= STRAY * len(ratios) else ordered[0]
+    return float(max(*falls, -boxcox(lowest / GAP, power)))
 
 
 def _even_tail(ratios: Array, quantiles: tuple[float, float], width: float, most: float) -> tuple[float, float]:
