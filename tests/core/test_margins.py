@@ -190,6 +190,24 @@ def test_no_amount_of_a_column_as_it_grew_is_too_small(draw):
         assert not Tails.of(column).too_small(column).any()
 
 
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda rng: 1000.0 * (rng.pareto(1.5, 500) + 1.0),
+        lambda rng: 1000.0 * (rng.pareto(3.0, 500) + 1.0),
+        lambda rng: 2000.0 + rng.lognormal(6.0, 1.2, 500),
+        lambda rng: 20.0 + 10.0 * rng.pareto(2.0, 500),
+        lambda rng: 500.0 + rng.exponential(200.0, 500),
+    ],
+)
+def test_a_long_tail_over_a_floor_goes_on_and_what_is_far_beyond_it_does_not(draw):
+    for seed in range(4):
+        column = draw(np.random.default_rng(seed))[:, None]
+        tails = Tails.of(column)
+        assert (tails.depth(column) > 1.0).sum() <= 5  # of 500; by logarithms as they are 13 to 26
+        assert tails.depth(1e4 * column.max(keepdims=True))[0, 0] > 1.0
+
+
 def test_the_tail_of_classes_apart_is_the_shorter_one():
     rng = np.random.default_rng(0)
     column = np.where(rng.random(1000) < 0.6, 3 + 0.5 * rng.normal(size=1000), 9 + rng.normal(size=1000))

@@ -166,7 +166,7 @@ class FittedGaussian(Fitted):
     def _odds_by_row(self, X: Array, scaled: Array, wrong: Mask) -> Array:
         """Log odds of amounts as if they were near, on the scale on which they are even; none where most are zero."""
         with np.errstate(over="ignore"):
-            model, unit = self.model, np.minimum(self.scaling.scale / self.tails.middle, FARTHEST)
+            model, unit = self.model, np.minimum(self.scaling.scale / self.tails.size, FARTHEST)
         filled = fill(np.nan_to_num(scaled), ~(wrong | np.isnan(X)), model.mean, model.precision)
         even, usual = self.tails.even(X), self.scaling.undo(model.mean)
         expected = self.scaling.undo(scaled - filled.residuals)

@@ -70,6 +70,14 @@ SMALLEST, DEEPEST, TINIEST = 0.1, 1e100, 1e-300
 """Ratios to the median below and above which it does not matter how small or large an amount is beside its row; amounts
 below the last count as zero."""
 
+SKEWED, GROWING = 3.0, 1.4
+"""Amounts count from a floor if quantiles of their logarithms are more skewed than this over the root of their number,
+which is no chance, and if the wider upper one is so many times as far off as the upper quartile; in a normal sample it
+is 1.54 times."""
+
+FEWEST, HIGHEST = 0.01, 0.99
+"""Share of the amounts that may be below their floor; the highest that it may be, as a share of the median."""
+
 GAP, NOTHING = 3.0, 0.01
 """How many times as large as one that is too small the next amount must be; the ratio to the median that stands in for
 what is below zero."""
@@ -164,11 +172,13 @@ class Bulk:
 class Tails:
     """The tails of columns of amounts, as incomes, prices and areas are: not negative, but for a few strays.
 
-    That power of the positive cells, from the logarithm to the first, is taken that makes their two sides alike.
+    That power of the positive cells, from the logarithm to the first, is taken that makes their two sides alike. Where
+    even the logarithm leaves a long tail, amounts count from a floor, as wages and claims do.
     """
 
     middle: Array
     """Medians of the positive cells; NaN for columns that hold no amounts."""
+    floor: Array
     power: Array
     reach: Array
     """From the median up to where the tail ends, on the scale of the power."""
@@ -178,7 +188,12 @@ class Tails:
     @classmethod
     def of(cls, X: Array) -> Self:
         """For columns in their own units, NaN where a cell is missing."""
-        return cls(*np.array([_tail_of(cells[~np.isnan(cells)]) for cells in X.T]).reshape(-1, 4).T)
+        return cls(*np.array([_tail_of(cells[~np.isnan(cells)]) for cells in X.T]).reshape(-1, 5).T)
+
+    @property
+    def size(self) -> Array:
+        """Of the median over the floor: the unit of the even scale."""
+        return self.middle - self.floor
 
     def depth(self, X: Array) -> Array:
         """How deep in the tail cells are: 0 up to the median, 1 where the tail ends; infinite where there is none."""
@@ -201,7 +216,7 @@ class Tails:
     def even(self, X: Array) -> Array:
         """Cells over the median on the scale of the power, where it is 0 and has slope 1; tiny ones are made larger."""
         with np.errstate(over="ignore"):
-            found: Array = boxcox(np.clip(X / self.middle, SMALLEST, DEEPEST), self.power)
+            found: Array = boxcox(np.clip((X - self.floor) / self.size, SMALLEST, DEEPEST), self.power)
         return found
 
 
@@ -322,20 +337,38 @@ def _chain(levels: Array, counts: NDArray[np.intp], often: Mask, column: int, *,
     return Grades(column, reached, reached[0] - margin, reached[-1] + margin, strict=strict and len(reached) == 2)
 
 
-def _tail_of(cells: Array) -> tuple[float, float, float, float]:
-    """Median, power, reach and fall."""
+def _tail_of(cells: Array) -> tuple[float, float, float, float, float]:
+    """Median, floor, power, reach and fall."""
     amounts = cells[cells > TINIEST]
     if np.sum(cells < 0) > STRAY * len(cells) or len(amounts) == 0:
-        return np.nan, 1.0, 0.0, np.inf
+        return np.nan, 0.0, 1.0, 0.0, np.inf
     middle = float(np.median(amounts))
     with np.errstate(over="ignore"):
         ratios, rare = np.minimum(amounts / middle, DEEPEST), 2 * len(amounts) < len(cells)
-    ends = [_even_tail(ratios, quantiles, width, 0.0 if rare else 1.0) for quantiles, width in SIDES]
+    floor = 0.0 if rare else _floor_of(ratios)
+    over = np.maximum((ratios - floor) / (1.0 - floor), TINIEST)
+    ends = [_even_tail(over, quantiles, width, 0.0 if rare else 1.0) for quantiles, width in SIDES]
     power, reach = (max if rare else min)(ends, key=lambda end: inv_boxcox(end[1], end[0]))
     if rare and reach == 0:
         reach = TWOFOLD * _end_of(np.log(ratios) / TWOFOLD)
     signed = len(np.unique(cells[cells < 0])) > SEEN  # codes are few
-    return middle, power, reach, np.inf if rare or signed else _fall_of(ratios, power)
+    return middle, floor * middle, power, reach, np.inf if rare or signed else _fall_of(ratios, power)
+
+
+def _floor_of(ratios: Array) -> float:
+    """What to take off ratios to the median so that quantiles of their logarithms come to be even.
+
+    The least of it, and no more than nearly all ratios have; 0 where logarithms leave no tail that is long for sure and
+    grows as a normal one does: classes apart are long too, and end.
+    """
+    quartiles, wider = (np.quantile(ratios, each) for each, _ in SIDES)
+    (low, high), (lower, higher) = np.log(np.maximum([quartiles, wider], TINIEST))
+    skews = [(first + last) / max(last - first, TINIEST) for first, last in ((low, high), (lower, higher))]
+    if min(skews) * np.sqrt(len(ratios)) <= SKEWED or higher < GROWING * high:
+        return 0.0
+    floors = [(low * high - 1.0) / (low + high - 2.0) for low, high in (quartiles, wider)]
+    highest = min(float(np.quantile(ratios, FEWEST)), HIGHEST)
+    return float(np.clip(min(floors), 0.0, highest))
 
 
 def _fall_of(ratios: Array, power: float) -> float:
