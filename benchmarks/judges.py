@@ -85,7 +85,7 @@ def fit(X: np.ndarray, y: np.ndarray, seed: int, title: str) -> tuple[HybridClea
 
 def report(found: pd.DataFrame) -> None:
     for part in ("table", "labels", "features"):
-        print(found.pivot_table(index=part, columns="judges", values=SCORES, sort=False).round(1))
+        print(found.pivot_table(index=part, columns="judges", values=SCORES, sort=False).round(1).to_string())
     whole = found.pivot(index=["table", "features", "labels", "seed"], columns="judges", values=SCORES)
     for other in (THREE, ALIKE, FOREST):
         for score in SCORES:
