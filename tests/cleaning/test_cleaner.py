@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.datasets import load_wine
-from sklearn.ensemble import RandomForestClassifier, StackingClassifier
+from sklearn.ensemble import RandomForestClassifier, StackingClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import FunctionTransformer
@@ -235,6 +235,13 @@ def test_an_estimator_without_weights_learns_from_repaired_labels():
 
 
 # What does not matter, and what does
+
+
+def test_a_vote_of_which_one_takes_no_weights_learns_from_repaired_labels():
+    vote = VotingClassifier([("line", LogisticRegression()), ("near", KNeighborsClassifier(3))])
+    y = TEXT.copy()
+    y[4] = "ant" if TEXT[4] != "ant" else "bee"
+    assert (cleaner(vote, recovery="none").fit(X, y).predict(X) == TEXT).all()
 
 
 def test_a_seed_fixes_everything_and_a_pickle_keeps_it(problem):

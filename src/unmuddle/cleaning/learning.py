@@ -19,12 +19,15 @@ def learn(estimator: Any, X: Array, posterior: Array, given: Given) -> Any:
     """Fit a copy of the estimator to soft labels, by way of weights; to the likeliest label if it takes none."""
     if estimator is None:
         return None
-    model = clone(estimator)
-    if not has_fit_parameter(model, "sample_weight"):
-        rows = np.flatnonzero(given.weights > 0)
-        return model.fit(X[rows], _several(posterior[rows].argmax(axis=1), given.codes[rows]))
-    rows, codes, weights = _soft_rows(posterior, given)
-    return model.fit(X[rows], codes, sample_weight=weights)
+    if has_fit_parameter(estimator, "sample_weight"):
+        rows, codes, weights = _soft_rows(posterior, given)
+        try:
+            return clone(estimator).fit(X[rows], codes, sample_weight=weights)
+        except TypeError as error:
+            if "weight" not in str(error):  # else one within it takes none, as in a stack or a vote
+                raise
+    rows = np.flatnonzero(given.weights > 0)
+    return clone(estimator).fit(X[rows], _several(posterior[rows].argmax(axis=1), given.codes[rows]))
 
 
 def _soft_rows(posterior: Array, given: Given) -> tuple[Rows, Rows, Array]:
