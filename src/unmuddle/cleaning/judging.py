@@ -193,14 +193,13 @@ def _by_chance(P: Array, given: Given) -> float:
 
 
 def _holds(clouds: Heard, others: list[Heard], given: Given) -> bool:
-    """Whether clouds tell the noisy labels about as well as the others do together: rows may lie in other shapes.
+    """Whether clouds tell the noisy labels about as well as the others do together, each as one: rows may lie otherwise.
 
     Of few rows nobody can say.
     """
     if given.few:
         return False
-    said = [each.held_out for each in others]
-    theirs = given.accuracy(mean_opinion(said, voices_of(said, given)))
+    theirs = given.accuracy(mean_opinion([each.held_out for each in others]))
     mine = given.accuracy(clouds.held_out)
     return theirs - mine <= NEAR * _error_of_mean(mine, theirs, int(given.known.sum()))
 
