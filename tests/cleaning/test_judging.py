@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from unmuddle.cleaning.heads import Given
-from unmuddle.cleaning.judging import Trial, Tried, voices_of
+from unmuddle.cleaning.heads import Given, Heard
+from unmuddle.cleaning.judging import Trial, Tried, _holds, voices_of
 
 
 def tried(accuracy, n_rows=100):
@@ -43,3 +43,13 @@ def test_models_no_better_than_chance_count_alike_and_next_to_nothing_beside_one
     voices = voices_of([always, never, perfect], given)
     assert voices[2] > 0.99
     assert np.isfinite(voices_of([never, never], given)).all()
+
+
+@pytest.mark.parametrize(("right", "holds"), [(0.7, True), (0.55, False)])
+def test_clouds_are_held_against_the_plain_mean_of_the_others(right, holds):
+    """The vote of one model that is right in 0.9 of the rows and two that guess is right in 0.7; by skill it is 0.9."""
+    rng = np.random.default_rng(0)
+    codes = np.arange(10_000) % 2
+    given = Given.of(codes, np.ones(10_000), 2, 0)
+    others = [Heard(None, said(codes, share, rng)) for share in (0.9, 0.5, 0.5)]
+    assert _holds(Heard(None, said(codes, right, rng)), others, given) is holds

@@ -193,7 +193,7 @@ def _by_chance(P: Array, given: Given) -> float:
 
 
 def _holds(clouds: Heard, others: list[Heard], given: Given) -> bool:
-    """Whether clouds tell the noisy labels about as well as the others do together, each as one: rows may lie otherwise.
+    """Whether clouds tell the noisy labels about as well as the plain mean of the others: rows may lie in other shapes.
 
     Of few rows nobody can say.
     """
