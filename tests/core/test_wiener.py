@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from unmuddle.core.wiener import Wiener, noise_quantiles, noise_variance
+from unmuddle.core.wiener import Wiener, noise_quantiles, noise_variance, stands_out
 
 SHAPES = [(2000, 100), (400, 300), (300, 300), (200, 500), (100, 1000)]
 
@@ -98,6 +98,31 @@ def test_how_noisy_a_row_is_does_not_depend_on_its_company_and_is_not_asked_with
     assert np.array_equal(exact.adapt(rows[:, :2]), rows[:, :2])
     few = Wiener(np.zeros(2), np.eye(2), np.array([0.0, 0.9]), 1.0)
     assert few.shares(np.zeros((1, 2)))[0] == pytest.approx(4 / 5)  # one direction against four that were made up
+
+
+def test_under_heavy_noise_a_few_columns_that_vary_more_are_not_lost():
+    """Under noise of variance 49 a filter leaves less of them than it errs by in judging how noisy rows are."""
+    rng = np.random.default_rng(0)
+    variances = np.r_[30.0, 15.0, 10.0, np.zeros(197)]
+    signal = rng.normal(size=(4000, 200)) * np.sqrt(variances)
+    rows = signal + 7.0 * rng.normal(size=(4000, 200))
+    covariance = np.diag(variances + 49.0)
+    assert Wiener.of(np.zeros(200), covariance, rows).is_idle  # columns in units of their own may vary as they like
+    found = Wiener.of(np.zeros(200), covariance, rows, alike=True)
+    assert not found.is_idle
+    assert np.linalg.norm(found.apply(rows) - signal) < 0.25 * np.linalg.norm(rows - signal)
+
+
+@pytest.mark.parametrize("shape", [(1000, 8), (400, 100), (3000, 300)])
+def test_of_noise_alone_nothing_stands_out_and_of_a_factor_something_does(shape):
+    """Simulated: the share of samples in which the largest eigenvalue is beyond the limit."""
+    rng = np.random.default_rng(0)
+    said = [stands_out(rng.normal(size=shape), 1.0) for _ in range(60)]
+    assert np.mean(said) <= 0.02
+    factor = rng.normal(size=(shape[0], 1)) @ np.full(
+        (1, shape[1]), 2.0 * (shape[1] / shape[0]) ** 0.25 / shape[1] ** 0.5
+    )
+    assert stands_out(rng.normal(size=shape) + factor, 1.0)
 
 
 def test_columns_that_have_nothing_to_do_with_each_other_pass():

@@ -211,7 +211,7 @@ class Gaussian(Engine):
         categories = learn_categories(scaled, blocks, model, judged.rows)
         judged = judge_categories(scaled, categories, model, judged)
         covariance = model.covariance * np.outer(units, units)
-        wiener = Wiener.of(model.mean * units, covariance, judged.rows * units)
+        wiener = Wiener.of(model.mean * units, covariance, judged.rows * units, alike=self.common_units)
         fitted = FittedGaussian(model, scaling, wiener, units, tails, grades, categories)
         return fitted, fitted.report(X, scaled, judged, wiener.apply)
 

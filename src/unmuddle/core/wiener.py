@@ -16,6 +16,10 @@ LOWEST = 0.2
 QUIET, USUAL = 0.5, 4.0
 """Directions of less gain tell how noisy a new row is; made-up directions that say: as noisy as the others."""
 
+WIDTHS = 3.0
+"""Of the law of the largest eigenvalue of noise, by which one must be larger to stand out: that is chance once in a
+thousand times."""
+
 POINTS = 4001
 """Grid on which the distribution of noise eigenvalues is summed up."""
 
@@ -31,11 +35,12 @@ class Wiener:
     """Variance of the noise in a cell."""
 
     @classmethod
-    def of(cls, mean: Array, covariance: Array, rows: Array) -> Self:
+    def of(cls, mean: Array, covariance: Array, rows: Array, *, alike: bool = False) -> Self:
         """For rows of this mean and covariance, the noise measured on the rows themselves.
 
         Columns that have nothing to do with each other look like noise alone. So a filter that leaves less of these
-        rows than it errs by in judging how noisy each is lets everything pass.
+        rows than it errs by in judging how noisy each is lets everything pass, if no direction stands out. Where noise
+        is ``alike`` in all columns, one column that varies more than others does.
         """
         centred = rows - rows.mean(axis=0)
         spectrum = linalg.eigvalsh(centred.T @ centred / len(rows), check_finite=False)
@@ -45,7 +50,9 @@ class Wiener:
         found = cls(mean, directions, gains, noise)
         left = found.apply(rows)
         lost = np.sum((found.adapt(rows) - left) ** 2) > np.sum((left - mean) ** 2)
-        return replace(found, gains=np.ones_like(gains)) if lost else found
+        if lost and not (stands_out(centred, noise) if alike else stands_out(_standardised(centred), 1.0)):
+            return replace(found, gains=np.ones_like(gains))
+        return found
 
     @property
     def is_idle(self) -> bool:
@@ -82,6 +89,22 @@ class Wiener:
     def rank(self) -> int:
         """Number of directions that are kept at least in part."""
         return int((self.gains > 0).sum())
+
+
+def stands_out(centred: Array, noise: float) -> bool:
+    """Whether the largest eigenvalue of the covariance is beyond that of white noise by more than chance.
+
+    That ends at ``(1 + sqrt(d / n))^2``, with the width of Tracy and Widom's law.
+    """
+    n, d = centred.shape
+    largest = float(linalg.norm(centred, 2, check_finite=False)) ** 2 / n
+    width = (n**-0.5 + d**-0.5) ** (1 / 3) / (n**0.5 + d**0.5)
+    return bool(largest > noise * (1.0 + np.sqrt(d / n)) ** 2 * (1.0 + WIDTHS * width))
+
+
+def _standardised(centred: Array) -> Array:
+    spread = centred.std(axis=0)
+    return centred / np.where(spread > 0, spread, 1.0)
 
 
 def noise_variance(spectrum: Array, n_rows: int) -> float:
