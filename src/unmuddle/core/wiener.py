@@ -17,8 +17,8 @@ QUIET, USUAL = 0.5, 4.0
 """Directions of less gain tell how noisy a new row is; made-up directions that say: as noisy as the others."""
 
 WIDTHS = 3.0
-"""Of the law of the largest eigenvalue of noise, by which one must be larger to stand out: that is chance once in a
-thousand times."""
+"""Of the law of the largest eigenvalue of noise, by which one must be larger to stand out: its hundredth part begins at
+two."""
 
 POINTS = 4001
 """Grid on which the distribution of noise eigenvalues is summed up."""
