@@ -8,7 +8,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from unmuddle.core import cellwise, filling
 from unmuddle.core.cellwise import Pairs, fit_cells, is_uneven, log_t
 from unmuddle.core.filling import fill
-from unmuddle.core.margins import Grades, find_grades
+from unmuddle.core.grades import Grades, find_grades
 from unmuddle.estimators.scaling import inner_scaling
 
 N, D = 800, 12

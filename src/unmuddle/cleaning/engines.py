@@ -16,8 +16,10 @@ from unmuddle.cleaning.heads import Folds, Rows
 from unmuddle.core.categories import Category, Columns, judge_categories, learn_categories
 from unmuddle.core.cellwise import CellModel, Judged, fit_cells, log_t
 from unmuddle.core.filling import complete, fill
-from unmuddle.core.margins import Grades, Tails, find_grades, find_lumped, find_unknown, reach_of_classes
+from unmuddle.core.grades import Grades, find_grades
+from unmuddle.core.margins import find_lumped, find_unknown, reach_of_classes
 from unmuddle.core.prox import Array, Mask
+from unmuddle.core.tails import Tails
 from unmuddle.core.wiener import Wiener
 from unmuddle.errors import InvalidParameterError
 from unmuddle.estimators import FLRClassifier, RobustPCA

@@ -27,8 +27,9 @@ from scipy.special import gammaln, logit
 
 from unmuddle.core.covariance import choose_share, shrunk_covariance
 from unmuddle.core.filling import Filled, complete, fill
-from unmuddle.core.margins import Bulk, Densities, Grades, Mask, find_lumped
-from unmuddle.core.prox import Array
+from unmuddle.core.grades import Grades
+from unmuddle.core.margins import Bulk, Densities, find_lumped
+from unmuddle.core.prox import Array, Mask
 
 ROUNDS, NEW_ROUNDS, PRIOR_ROUNDS = 10, 3, 20
 """How often cells are judged and the model fitted again; the same for new rows; steps of EM for the priors."""
