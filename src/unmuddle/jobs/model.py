@@ -21,7 +21,7 @@ from unmuddle.cleaning import HybridCleaner
 from unmuddle.core.prox import Array
 from unmuddle.errors import InvalidDataError
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 """Of the model file; a change of what it holds raises it."""
 
 TRUSTED = frozenset(
@@ -43,8 +43,8 @@ TRUSTED = frozenset(
         "core.cellwise.Pairs",
         "core.margins.Bulk",
         "core.margins.Densities",
-        "core.margins.Grades",
-        "core.margins.Tails",
+        "core.grades.Grades",
+        "core.tails.Tails",
         "core.borders.Doubt",
         "core.evidence.Evidence",
         "core.kernel.Ridge",
