@@ -138,7 +138,10 @@ def reproduce(
         str, typer.Option(help="Rows to make, separated by commas; the first is compared with the rest.")
     ] = "",
     only: Annotated[str, typer.Option("--datasets", help="Datasets, separated by commas.")] = "",
-    trials: Annotated[int, typer.Option(min=0, help="Trials; 0 is 5 (3 in table2, table3), or 2 with --quick.")] = 0,
+    trials: Annotated[
+        int,
+        typer.Option(min=0, help="Trials; 0 is all: 5 in table1 and cifar10, 3 in table2 and table3, 2 with --quick."),
+    ] = 0,
     out: Annotated[Path, typer.Option(help="Folder for the store and the tables.")] = Path("results"),
     jobs: Annotated[int, typer.Option(min=0, help="Processes, of one thread each; 0 is one for each core.")] = 0,
     plugin: Annotated[

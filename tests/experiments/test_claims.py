@@ -212,6 +212,19 @@ def test_a_study_that_is_not_finished_has_no_verdict_but_a_finished_quick_one_ha
     assert verdicts(tmp_path)["Both recoveries help"][1] == f"full, on features of CIFAR-10N: {len(full)} points"
 
 
+def test_a_study_of_which_some_trials_are_finished_is_judged_by_them_and_says_so(tmp_path):
+    full = [{**point, "source": "cifar10n"} for point in STUDIES["ablation"].points(False)]
+    first = [point for point in full if point["trial"] < 2]
+    store_study(tmp_path, "ablation", False, accuracy_of_ablation, [*STUDIES["ablation"].points(True), *first])
+    told = verdicts(tmp_path)["Both recoveries help"]
+    assert told == ("reproduced", f"2 trials, on features of CIFAR-10N: {len(first)} points")
+    assert "ablation --trials 2 --out docs/results/studies\n" in section(tmp_path, "Both recoveries help")
+    last = next(point for point in full if point["trial"] == 2)
+    store_study(tmp_path, "ablation", False, accuracy_of_ablation, [*first, last])
+    told = verdicts(tmp_path)["Both recoveries help"][1]
+    assert told.endswith(f"; begun: full, on features of CIFAR-10N: {len(first) + 1} of {len(full)} points")
+
+
 def test_points_that_a_quick_run_shares_with_the_full_one_do_not_begin_the_full_one(tmp_path):
     """The bound grows with both noises but is vacuous throughout, so its claim holds partly."""
     names = ("nuclear", "feature", "constant", "label", "E_l_rows", "gap_noisy", "vacuous")

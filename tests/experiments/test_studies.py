@@ -326,10 +326,22 @@ def test_recovery_counts_a_gain_only_beyond_twice_its_standard_error():
     assert STUDIES["recovery"].verdict(flat).startswith("not")
 
 
+def test_some_trials_alone_have_files_of_their_own_and_the_rest_goes_on_from_them(tmp_path):
+    MEASURED.clear()
+    setup = Setup(tmp_path, 1, lambda progress: None)
+    part = catalogue.of_points(Squares()).make(Request(trials=1), setup, "a command")
+    assert [point["trial"] for point in MEASURED] == [0] * 5
+    assert {path.stem for path in part.files} == {"squares-part"}
+    assert set(pd.read_csv(tmp_path / "squares-part.csv")["trial"]) == {0}
+    whole = catalogue.of_points(Squares()).make(Request(trials=2), setup, "a command")
+    assert {path.stem for path in whole.files} == {"squares"}
+    assert [point["trial"] for point in MEASURED] == [0] * 5 + [1] * 5
+
+
 def test_every_study_is_a_command_and_is_made_from_points_of_its_own(tmp_path):
     assert set(STUDIES) < set(catalogue.names())
     setup = Setup(tmp_path, 1, lambda progress: None)
-    with pytest.raises(InvalidParameterError, match="trials must be left to bound"):
-        list(catalogue.reproduce("bound", Request(trials=3), setup, str))
+    with pytest.raises(InvalidParameterError, match="datasets must be left to bound"):
+        list(catalogue.reproduce("bound", Request(datasets=("wine",)), setup, str))
     made = catalogue.of_points(Squares()).make(Request(quick=True), setup, "a command")
     assert {path.suffix for path in made.files} == {".csv", ".md", ".html", ".svg", ".png"}

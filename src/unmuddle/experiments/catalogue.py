@@ -40,14 +40,13 @@ def of_points(study: Study) -> Item:
     """A study with its own points."""
 
     def make(request: Request, setup: Setup, command: str) -> Made:
-        if request.is_part:
+        if request.methods or request.datasets:
             raise InvalidParameterError(
-                f"methods, datasets and trials must be left to {study.name}, which has its own; got {request.methods}, "
-                f"{request.datasets} and {request.trials}. They are for tables."
+                f"methods and datasets must be left to {study.name}, which has its own; got {request.methods} and "
+                f"{request.datasets}. They are for tables."
             )
-        return run_study(
-            study, setup.folder, request.quick, setup.jobs, setup.on_progress, command, retry=setup.retry
-        )  # fmt: skip
+        told, size = (setup.on_progress, command), (request.quick, setup.jobs)
+        return run_study(study, setup.folder, *size, *told, retry=setup.retry, trials=request.trials)
 
     return Item(make)
 
@@ -87,5 +86,5 @@ def reproduce(what: str, request: Request, setup: Setup, command: Command) -> It
     grids = [item.grid(request) for item in STUDIES.values() if item.grid is not None]
     whole = Plan(ALL, tuple(block for grid in grids for block in grid.plan.blocks))
     for name, item in STUDIES.items():
-        asked = request if item.grid else replace(request, methods=(), trials=0)
+        asked = request if item.grid else replace(request, methods=())
         yield name, item.make(asked, replace(setup, whole=whole), command(name))

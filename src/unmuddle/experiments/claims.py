@@ -244,13 +244,13 @@ def judge_study(study: Study, folder: Path) -> Finding:
         return Finding(title, study.claim, NOT_RUN, "", told, command)
     verdict, _, figures = study.verdict(make_frame(run.records)).partition(": ")
     told = run.words + (f"; begun: {begun.words}" if begun else "")
-    name = study.name + ("-quick" if run.quick else "")
+    name = study.name + ("-quick" if run.quick else "-part" if run.trials else "")
     files = {"page": _first(folder / "studies", [name], "md"), "picture": _first(folder / "studies", [name], "svg")}
-    quick = command.replace(" --out", " --quick --out")
     figures = figures[:1].upper() + figures[1:]
-    if not run.quick:
+    if not (run.quick or run.trials):
         return Finding(title, study.claim, verdict, figures, told, command, **files)
-    return Finding(title, study.claim, verdict, figures, told, quick, command, **files)
+    smaller = command.replace(" --out", f"{' --quick' if run.quick else f' --trials {run.trials}'} --out")
+    return Finding(title, study.claim, verdict, figures, told, smaller, command, **files)
 
 
 def reckon_aims(cells: dict[str, Records]) -> list[Aim]:

@@ -1,14 +1,15 @@
 """Runs that were stored: which form of a table or study a folder holds, and how much of it.
 
-A form is the whole thing or a quick one, on the data that are meant or on generated ones that stand in. Nothing here
-depends on which data files are at hand, so the same stores are read alike everywhere.
+A form is the whole thing, fewer trials of it or a quick one, on the data that are meant or on generated ones that
+stand in. Nothing here depends on which data files are at hand, so the same stores are read alike everywhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from unmuddle import datasets
 from unmuddle.experiments import image_tables, table1
@@ -17,7 +18,7 @@ from unmuddle.experiments.grid import Grid, Request
 from unmuddle.experiments.lines import read_lines
 from unmuddle.experiments.reproduce import STORE
 from unmuddle.experiments.store import read_store
-from unmuddle.experiments.studies.study import SCHEMA, Measured, Point, Study, name_of
+from unmuddle.experiments.studies.study import SCHEMA, Measured, Point, Study, first_trials, name_of, trials_of
 from unmuddle.experiments.table import Row, Table, collect
 
 GENERATED = "generated data"
@@ -164,6 +165,8 @@ class StudyRun:
     """What a store has of a form of a study."""
 
     quick: bool
+    trials: int
+    """The first so many; 0 is all."""
     source: str
     wanted: int
     records: tuple[Measured, ...]
@@ -178,7 +181,8 @@ class StudyRun:
     def words(self) -> str:
         """How much was measured, on what."""
         failed = sum(record.status == "failed" for record in self.records)
-        told = f"{'quick' if self.quick else 'full'}, on {SOURCES[self.source]}: "
+        size = "quick" if self.quick else f"{self.trials} trial{'s' * (self.trials > 1)}" if self.trials else "full"
+        told = f"{size}, on {SOURCES[self.source]}: "
         told += f"{self.wanted} points" if self.settled else f"{len(self.records)} of {self.wanted} points"
         return told + (f", {failed} of them failed" if failed else "")
 
@@ -187,25 +191,33 @@ def find_study(study: Study, folder: Path) -> tuple[StudyRun | None, StudyRun | 
     """The first form that is settled, and the first to be believed more that has begun with points of its own."""
     path = folder / f"{study.name}.jsonl"
     stored = {r.key: r for r in read_lines(path, SCHEMA, Measured.from_plain)} if path.exists() else {}
-    runs = [_pick(form, stored) for form in _forms_of_study(study)]
+    runs = [form.pick(stored) for form in _forms_of_study(study)]
     settled = next((run for run in runs if run.settled), None)
     before = runs[: runs.index(settled)] if settled else runs
     known = {record.key for record in settled.records} if settled else set()
     return settled, next((run for run in before if {record.key for record in run.records} - known), None)
 
 
-def _pick(form: tuple[bool, str, Sequence[Point]], stored: dict[str, Measured]) -> StudyRun:
-    quick, source, points = form
-    keys = dict.fromkeys(map(name_of, points))
-    return StudyRun(quick, source, len(keys), tuple(stored[key] for key in keys if key in stored))
+class StudyForm(NamedTuple):
+    """A way to run a study; 0 trials are all."""
+
+    quick: bool
+    trials: int
+    source: str
+    points: Sequence[Point]
+
+    def pick(self, stored: dict[str, Measured]) -> StudyRun:
+        """What was stored of it."""
+        keys = dict.fromkeys(map(name_of, self.points))
+        found = tuple(stored[key] for key in keys if key in stored)
+        return StudyRun(self.quick, self.trials, self.source, len(keys), found)
 
 
-def _forms_of_study(study: Study) -> list[tuple[bool, str, Sequence[Point]]]:
-    """Full on the features of images and on generated ones, then quick."""
-    forms = []
-    for quick in (False, True):
-        points = study.points(quick)
+def _forms_of_study(study: Study) -> Iterator[StudyForm]:
+    """Full, with fewer trials, then quick; each on the features of images and on generated ones."""
+    whole = study.points(False)
+    sizes = [(False, 0, whole), *((False, n, first_trials(whole, n)) for n in range(trials_of(whole) - 1, 0, -1))]
+    for quick, trials, points in (*sizes, (True, 0, study.points(True))):
         fixed = not any("source" in point for point in points)
         for source in ("generated",) if fixed else SOURCES:
-            forms.append((quick, source, points if fixed else [{**point, "source": source} for point in points]))
-    return forms
+            yield StudyForm(quick, trials, source, points if fixed else [{**p, "source": source} for p in points])

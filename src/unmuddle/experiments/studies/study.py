@@ -137,13 +137,17 @@ def run_study(
     command: str = "",
     *,
     retry: bool = False,
+    trials: int = 0,
 ) -> Made:
     """Measure what is missing, then write ``<name>.csv``, ``.md``, ``.html``, ``.svg`` and ``.png``.
 
-    A quick run writes ``<name>-quick``, so that it never takes the place of a full one. Points that failed are tried
-    again with ``retry``; those that lacked a file or a package always.
+    A quick run writes ``<name>-quick``, and one of the first ``trials`` alone ``<name>-part``, so that neither takes
+    the place of a full one. Points that failed are tried again with ``retry``; those that lacked a file or a package
+    always.
     """
-    keys = [name_of(point) for point in study.points(quick)]
+    points = study.points(quick)
+    few = 0 < trials < trials_of(points)
+    keys = [name_of(point) for point in (first_trials(points, trials) if few else points)]
     with open_lines(folder / f"{study.name}.jsonl", SCHEMA, Measured.from_plain) as (lines, stored):
         agenda = Agenda(study, keys, stored, 1 if getattr(study, "alone", False) else jobs, retry)
         on_progress(agenda.progress())
@@ -153,9 +157,24 @@ def run_study(
     found = [agenda.records[key] for key in keys]
     failed = [record for record in found if record.status != "done"]
     command = command or f"unmuddle reproduce {study.name}{' --quick' if quick else ''}"
-    files = write_study(study, folder, study.name + ("-quick" if quick else ""), found, command)
+    name = study.name + ("-quick" if quick else "") + ("-part" if few else "")
+    files = write_study(study, folder, name, found, command)
     reason = f"{failed[0].key}: {failed[0].reason}" if failed else ""
     return Made(files, len(failed), reason, f"{study.title}\n{study.verdict(make_frame(found))}")
+
+
+def trials_of(points: Sequence[Point]) -> int:
+    """Of a study with these points."""
+    return 1 + max((int(point.get("trial", 0)) for point in points), default=0)
+
+
+def first_trials(points: Sequence[Point], trials: int) -> list[Point]:
+    """The points of the first so many trials.
+
+    >>> first_trials([{"n": 5, "trial": 0}, {"n": 5, "trial": 1}], 1)
+    [{'n': 5, 'trial': 0}]
+    """
+    return [point for point in points if int(point.get("trial", 0)) < trials]
 
 
 class Agenda:
