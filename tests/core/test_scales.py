@@ -48,6 +48,19 @@ def test_the_projection_scale_is_where_zero_becomes_optimal_for_squared_labels()
     assert change(0.99 * scale) < 0 < change(1.01 * scale)
 
 
+def test_the_projection_scale_of_shrunk_features_is_where_zero_becomes_stationary():
+    """At Z = 0 the features lose ``1 / (2 l2)`` of every singular value; their oracle is an SVD."""
+    problem = random_problem(n=60, d=8)
+    X, Y = problem.features - problem.features.mean(axis=0), problem.labels - problem.labels.mean(axis=0)
+    U, s, Vt = np.linalg.svd(X, full_matrices=False)
+    threshold = SquaredFrobenius().threshold(0.5 / s[3])
+    assert threshold == pytest.approx(s[3])
+    shrunk = (U * np.maximum(s - s[3], 0.0)) @ Vt
+    found = projection_scale(problem.features, problem.labels, SquaredFrobenius(), 0.3, threshold=threshold)
+    assert found == pytest.approx(2 * 0.3 * np.linalg.norm(shrunk.T @ Y, 2))
+    assert L1().threshold(0.1) == 0.0
+
+
 def test_the_default_weights_are_the_published_scales():
     problem = random_problem(n=90, d=6)
     lambdas = scale_lambdas(problem.features, problem.labels, L1(), L21(), alpha=0.5, beta=2, label_weight=0.1)

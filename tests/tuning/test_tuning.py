@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import RidgeClassifierCV
 
 from unmuddle import FLRClassifier, Status
 from unmuddle.core.admm import ADMM
@@ -13,7 +14,7 @@ from unmuddle.core.problem import Lambdas, Problem
 from unmuddle.tuning import AUTO, Given, Scale, Setting, Trial, Wishes, tune
 from unmuddle.tuning.folds import split
 from unmuddle.tuning.judge import Court, Judged, credit, mean_and_error
-from unmuddle.tuning.search import best, pose_plainly, smoothest
+from unmuddle.tuning.search import best, pose_plainly, preferred, smoothest
 from unmuddle.tuning.tails import feature_norm_of
 
 SEED = 0
@@ -186,10 +187,31 @@ def test_a_collapsed_setting_is_never_chosen_and_a_smoother_one_only_if_it_is_as
         return Judged(trial, rows.astype(float))
 
     rough, same, worse = judged(0.1, 80, "ranked"), judged(0.2, 80, "ranked"), judged(0.4, 60, "ranked")
+    hardly, surely = judged(0.1, 81, "ranked"), judged(0.1, 90, "ranked")  # by one standard error, and by three
     collapsed = judged(0.8, 95, "collapsed")
     assert best([rough, worse, collapsed]) is rough
     assert smoothest([rough, same, worse, collapsed]) is same
     assert best([collapsed]) is smoothest([collapsed]) is None
+    assert preferred(rough, [hardly, worse, collapsed], 0.0) is hardly
+    assert preferred(rough, [hardly, worse, collapsed], 1.1) is rough
+    assert preferred(rough, [hardly, surely], 1.1) is surely
+
+
+def test_noisy_features_lose_their_noise_and_labels_are_told_as_well_as_by_ridge_regression():
+    """Ten classes under noise three times as large; held against the best threshold of one who knows the truth."""
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 10, 1200)
+    clean = rng.normal(size=(10, 64))[y] + 0.3 * rng.normal(size=(1200, 10)) @ rng.normal(size=(10, 64))
+    noisy, given = clean + 3.0 * rng.normal(size=clean.shape), np.where(rng.random(1200) < 0.2, (y + 1) % 10, y)
+    train, test = np.arange(800), np.arange(800, 1200)
+    model = FLRClassifier(scale=None, random_state=0).fit(noisy[train], given[train])
+    U, s, Vt = np.linalg.svd(noisy[train], full_matrices=False)
+    lowered = [(U * np.maximum(s - step, 0.0)) @ Vt for step in np.linspace(0.0, s[0], 50)]
+    best_known = min(np.linalg.norm(each - clean[train]) for each in lowered)
+    ridge = RidgeClassifierCV(alphas=np.geomspace(1.0, 1e5, 6)).fit(noisy[train], given[train])
+    assert model.tuning_.chosen.setting.beta == 1.0
+    assert np.linalg.norm(model.recovered_features_ - clean[train]) < 1.2 * best_known
+    assert model.score(noisy[test], y[test]) > ridge.score(noisy[test], y[test]) - 0.03
 
 
 # Missing cells, rows without a label, weights --------------------------------------------------------------------
@@ -276,9 +298,9 @@ def test_the_score_of_a_trial_is_that_of_the_heavy_rows(data):
     X, _, noisy = data
     weights = np.where(noisy == 0, 1.0, 1e-6)
     given = Given(X, np.eye(4)[noisy], label_weights=weights / weights.mean())
-    court = Court(Scale.of(given, Wishes()), split(given.codes, np.random.default_rng(0)), pose_plainly)
+    court = Court.of(Scale.of(given, Wishes()), split(given.codes, np.random.default_rng(0)), pose_plainly)
     judged = court.judge(Setting("frobenius", "frobenius", 0.05, 3.0, 1.0))
-    heavy = noisy[np.concatenate([held for _, held in court.folds])] == 0
+    heavy = np.concatenate([held.codes for _, held in court.folds]) == 0
     assert judged.trial.score == pytest.approx(judged.credit[heavy].mean(), abs=1e-4)
     assert abs(judged.credit.mean() - judged.trial.score) > 0.05
 

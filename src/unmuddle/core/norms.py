@@ -66,6 +66,10 @@ class Norm(ABC):
         """
         return 1.0 / np.sqrt(seen * max(shape))
 
+    def threshold(self, weight: float) -> float:
+        """By how much singular values of features fall under this norm with this weight; 0 where that is not so."""
+        return 0.0
+
 
 class EntryNorm(Norm):
     """A sum over entries: each is a convex problem in one variable, so bounds merely clip the free minimiser."""
@@ -152,6 +156,9 @@ class SquaredFrobenius(EntryNorm):
         """The weight whose gradient just reaches the spectral norm of pure noise, ``s (sqrt n + sqrt d)``."""
         n, d = shape
         return 1.0 / (2.0 * max(noise_level, TINY) * (np.sqrt(n) + np.sqrt(d)))
+
+    def threshold(self, weight: float) -> float:
+        return 1.0 / (2.0 * weight)
 
 
 @dataclass(frozen=True)

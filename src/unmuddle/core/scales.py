@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 
 from unmuddle.core.norms import Norm
 from unmuddle.core.problem import Lambdas, mean_label
-from unmuddle.core.prox import Array, Mask
+from unmuddle.core.prox import Array, Mask, prox_nuclear
 from unmuddle.core.spectrum import singular_values, spectral_norm
 
 ALPHA, BETA, LABELS = 0.2, 1.0, 0.05
@@ -51,12 +51,21 @@ def seen_share(missing: Mask | None) -> float:
 
 
 def projection_scale(
-    features: Array, labels: Array, label_norm: Norm, label_weight: float, label_weights: Array | None = None
+    features: Array,
+    labels: Array,
+    label_norm: Norm,
+    label_weight: float,
+    label_weights: Array | None = None,
+    threshold: float = 0.0,
 ) -> float:
-    """About the lambda 1 from which Z = 0 is stationary: the spectral norm of the label gradient there."""
+    """About the lambda 1 from which Z = 0 is stationary: the spectral norm of the label gradient there.
+
+    X is the features there, or these with singular values lowered by a ``threshold``, as their own norm has it.
+    """
     if label_norm.fixes_zero:
         return spectral_norm(features) or 1.0
     X, Y = features - features.mean(axis=0), labels - mean_label(labels, label_weights)
+    X = prox_nuclear(X, threshold) if threshold > 0 else X
     Y = Y if label_weights is None else Y * label_weights[:, None]
     return label_weight * (label_norm.label_slope * spectral_norm(X.T @ Y) or 1.0)
 

@@ -313,10 +313,11 @@ class FLRClassifier(CallbackSupportMixin, ClassifierMixin, OneToOneFeatureMixin,
         given = Given(features, labels, missing, weights)
         wishes = Wishes(**{field.name: getattr(self, field.name) for field in fields(Wishes)})
         self.tuning_ = tune(given, wishes, self._rng(), self._pose_on) if wishes.any_auto else None
-        setting = wishes.natural if self.tuning_ is None else self.tuning_.chosen.setting
         scale = Scale.of(given, wishes)
+        setting = wishes.natural if self.tuning_ is None else self.tuning_.chosen.setting
+        lambdas = scale.lambdas(setting) if self.tuning_ is None else self.tuning_.chosen.lambdas
         self._feature_norm, label_norm = scale.norms(setting)
-        return self._pose_on(given, self._feature_norm, label_norm, scale.lambdas(setting))
+        return self._pose_on(given, self._feature_norm, label_norm, lambdas)
 
     def _pose_on(self, given: Given, feature_norm: Norm, label_norm: Norm, lambdas: Lambdas) -> Problem:
         terms = feature_norm, label_norm, lambdas, bool(self.fit_intercept), bool(self.box)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,20 +61,26 @@ class Court:
     """The folds, and how a problem is posed and measured on them."""
 
     scale: Scale
-    folds: list[tuple[Rows, Rows]]
+    folds: list[tuple[Given, Given]]
+    """What is learned from, and what is held out."""
     pose: Pose
+
+    @classmethod
+    def of(cls, scale: Scale, folds: list[tuple[Rows, Rows]], pose: Pose) -> Self:
+        """From the rows of each fold."""
+        given = scale.given
+        return cls(scale, [(given.part(learn), given.part(held)) for learn, held in folds], pose)
 
     @property
     def weights(self) -> Array | None:
         """Weights of the held-out rows, fold after fold."""
-        weights = self.scale.given.label_weights
-        return None if weights is None else weights[np.concatenate([held for _, held in self.folds])]
+        weights = [held.label_weights for _, held in self.folds if held.label_weights is not None]
+        return np.concatenate(weights) if weights else None
 
     def judge(self, setting: Setting) -> Judged:
         """Solve on every fold."""
         began, parts, statuses = perf_counter(), list[Array](), list[str]()
-        for learn, held in self.folds:
-            part, judged = self.scale.given.part(learn), self.scale.given.part(held)
+        for part, judged in self.folds:
             problem = self.pose(part, *self.scale.norms(setting), self.scale.lambdas_of_part(setting, part))
             solution = ADMM().solve(problem, ITERATIONS, TOL)
             scores = problem.predict(_fill(judged, solution), solution.point.Z, solution.point.b)

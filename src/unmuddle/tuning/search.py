@@ -20,13 +20,18 @@ ALPHAS = 0.02, 0.05, 0.12, 0.25, 0.5
 """From rough to smooth."""
 
 LABEL_NORMS = "frobenius", "huber", "l21"
-BETAS = 3.0, 1.0, 0.6
+BETAS = 1.0, 3.0, 0.6
+"""The first, at which features lose what noise has, is preferred."""
+
 WEIGHTS = 20.0, 3.0
 """Lambda 3 times the square root of the number of rows."""
 
 NEAR = 0.25
 """Standard errors by which a smoother setting may be behind. A whole one costs accuracy: it takes in settings on the
 way to a collapse, as held-out noisy labels tell little about each step."""
+
+SURE = 1.0
+"""Standard errors by which another beta must be better: held-out labels hardly tell how much noise features keep."""
 
 
 def pose_plainly(given: Given, feature_norm: Norm, label_norm: Norm, lambdas: Lambdas) -> Problem:
@@ -37,7 +42,7 @@ def pose_plainly(given: Given, feature_norm: Norm, label_norm: Norm, lambdas: La
 
 def tune(given: Given, wishes: Wishes, rng: np.random.Generator, pose: Pose = pose_plainly) -> Tuning:
     """Choose what ``wishes`` leaves open from what was given and from nothing else; ``pose`` makes the problem."""
-    scale, codes = Scale.of(given, wishes), given.codes
+    scale, codes = Scale.of(given, wishes, denoised=True), given.codes
     if wishes.any_auto:
         folds = split(codes, rng)
         if not folds:
@@ -45,13 +50,13 @@ def tune(given: Given, wishes: Wishes, rng: np.random.Generator, pose: Pose = po
             return fall_back(scale, (), f"too few rows to judge by ({labelled}, or too few of each class)")
         if not np.ptp(given.features, axis=0).any():
             return fall_back(scale, (), "no feature varies")
-        return Search(Court(scale, folds, pose)).run()
+        return Search(Court.of(scale, folds, pose)).run()
     return fall_back(scale, (), "nothing was automatic")
 
 
 def fall_back(scale: Scale, trials: tuple[Trial, ...], why: str) -> Tuning:
     """The natural multiples, with the reason."""
-    setting = scale.wishes.natural
+    setting, scale = scale.wishes.natural, replace(scale, denoised=False)
     return Tuning(trials, Trial(setting, scale.lambdas(setting)), f"{describe(setting)}: natural multiples, as {why}.")
 
 
@@ -82,8 +87,8 @@ class Search:
         for name in ("label_norm", "label_weight", "beta"):
             setting = leader.trial.setting
             others = [value for value in self.open(name, setting) if value != getattr(setting, name)]
-            leader = best([leader, *self.try_all([replace(setting, **{name: value}) for value in others])])
-            assert leader is not None  # it was useful before
+            tried = self.try_all([replace(setting, **{name: value}) for value in others])
+            leader = preferred(leader, tried, SURE if name == "beta" else 0.0)
         chosen = leader.trial
         scored = f"it predicts {chosen.score:.1%} of the held-out given labels, {len(self.judged)} settings were tried"
         return Tuning(self.trials, chosen, f"{describe(chosen.setting)}: {why}{scored}.")
@@ -127,6 +132,13 @@ def best(judged: list[Judged]) -> Judged | None:
     """The highest score among those that are of use; the first of equals."""
     useful = [one for one in judged if one.is_useful]
     return max(useful, key=lambda one: one.trial.score) if useful else None
+
+
+def preferred(leader: Judged, others: list[Judged], errors: float) -> Judged:
+    """The best of all, unless it is better than the leader by no more than so many standard errors."""
+    top = best([leader, *others]) or leader
+    mean, error = behind(top, leader)
+    return top if errors == 0 or mean > errors * error else leader
 
 
 def smoothest(judged: list[Judged]) -> Judged | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -58,16 +58,22 @@ class Scale:
     With k times as many rows of the same kind, the nuclear norm of X grows by sqrt(k) and sums over rows by k. So the
     minimiser stays the same if lambda 2 and 3 fall by sqrt(k) and lambda 1 grows by it. The natural sizes of lambda 1
     and 2 do so by themselves; lambda 3, which has no such size, is multiplied by the square root of the share.
+
+    ``denoised`` is for a search: the size of lambda 1 is then that of features which their own norm has shrunk, so that
+    alpha means the same whatever beta is. Else alphas that suit features as given let a smaller beta collapse.
     """
 
     given: Given
     wishes: Wishes
     level: float
+    denoised: bool = False
+    slopes: dict[tuple[int, float, str, float], tuple[Given, float]] = field(default_factory=dict, repr=False)
+    """Sizes of lambda 1 that were found already, with the rows that they are of."""
 
     @classmethod
-    def of(cls, given: Given, wishes: Wishes) -> Scale:
+    def of(cls, given: Given, wishes: Wishes, *, denoised: bool = False) -> Scale:
         """Measure the noise level of all rows."""
-        return cls(given, wishes, noise_level(given.features))
+        return cls(given, wishes, noise_level(given.features), denoised)
 
     def norms(self, setting: Setting) -> tuple[Norm, Norm]:
         """Feature norm and label norm, with their corners."""
@@ -101,13 +107,18 @@ class Scale:
         )
 
     def _multiples(self, setting: Setting, given: Given, weight: float) -> Lambdas:
-        (feature_norm, label_norm), seen = self.norms(setting), seen_share(given.missing)
-        slope = projection_scale(given.features, given.labels, label_norm, weight, given.label_weights)
-        return Lambdas(
-            projection=setting.alpha * slope,
-            features=setting.beta * feature_norm.feature_weight(given.features.shape, self.level, seen),
-            labels=weight,
-        )
+        feature_norm, seen = self.norms(setting)[0], seen_share(given.missing)
+        features = setting.beta * feature_norm.feature_weight(given.features.shape, self.level, seen)
+        lowered = feature_norm.threshold(_or(self.wishes.lambda_features, features)) if self.denoised else 0.0
+        return Lambdas(setting.alpha * self._slope(setting, given, weight, lowered), features, weight)
+
+    def _slope(self, setting: Setting, given: Given, weight: float, lowered: float) -> float:
+        """The size of lambda 1, reckoned once."""
+        key = id(given), lowered, setting.label_norm, weight
+        if key not in self.slopes:
+            terms = given.labels, self.norms(setting)[1], weight, given.label_weights, lowered
+            self.slopes[key] = given, projection_scale(given.features, *terms)
+        return self.slopes[key][1]
 
 
 def _or(wish: float | str | None, otherwise: float) -> float:
