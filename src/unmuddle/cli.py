@@ -140,7 +140,7 @@ def reproduce(
     only: Annotated[str, typer.Option("--datasets", help="Datasets, separated by commas.")] = "",
     trials: Annotated[
         int,
-        typer.Option(min=0, help="Trials; 0 is all: 5 in table1 and cifar10, 3 in table2 and table3, 2 with --quick."),
+        typer.Option(min=0, help="The first so many trials alone; 0 is all that the table or study has."),
     ] = 0,
     out: Annotated[Path, typer.Option(help="Folder for the store and the tables.")] = Path("results"),
     jobs: Annotated[int, typer.Option(min=0, help="Processes, of one thread each; 0 is one for each core.")] = 0,

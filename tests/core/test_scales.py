@@ -59,6 +59,8 @@ def test_the_projection_scale_of_shrunk_features_is_where_zero_becomes_stationar
     found = projection_scale(problem.features, problem.labels, SquaredFrobenius(), 0.3, threshold=threshold)
     assert found == pytest.approx(2 * 0.3 * np.linalg.norm(shrunk.T @ Y, 2))
     assert L1().threshold(0.1) == 0.0
+    nothing = projection_scale(problem.features, problem.labels, SquaredFrobenius(), 0.3, threshold=2 * s[0])
+    assert nothing == pytest.approx(0.05 * projection_scale(problem.features, problem.labels, SquaredFrobenius(), 0.3))
 
 
 def test_the_default_weights_are_the_published_scales():

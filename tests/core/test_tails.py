@@ -145,6 +145,13 @@ def test_the_tail_of_classes_apart_is_the_shorter_one():
 
 
 @pytest.mark.filterwarnings("error")
+def test_an_amount_too_small_to_be_divided_by_gives_no_warning():
+    column = 1e200 * np.linspace(0.5, 2.0, 50)[:, None]
+    column[0] = 1e-200
+    assert not Tails.of(column).too_small(column)[1:].any()
+
+
+@pytest.mark.filterwarnings("error")
 def test_tails_of_amounts_of_any_size_give_no_warning():
     tiny, huge = np.geomspace(1e-320, 1e-290, 100), np.geomspace(1e-300, 1e300, 100)
     X = np.column_stack([tiny, huge, np.r_[tiny[:60], huge[60:]], np.full(100, 5e-324)])

@@ -217,7 +217,7 @@ def test_a_study_of_which_some_trials_are_finished_is_judged_by_them_and_says_so
     first = [point for point in full if point["trial"] < 2]
     store_study(tmp_path, "ablation", False, accuracy_of_ablation, [*STUDIES["ablation"].points(True), *first])
     told = verdicts(tmp_path)["Both recoveries help"]
-    assert told == ("reproduced", f"2 trials, on features of CIFAR-10N: {len(first)} points")
+    assert told == ("reproduced so far", f"2 trials, on features of CIFAR-10N: {len(first)} points")
     assert "ablation --trials 2 --out docs/results/studies\n" in section(tmp_path, "Both recoveries help")
     last = next(point for point in full if point["trial"] == 2)
     store_study(tmp_path, "ablation", False, accuracy_of_ablation, [*first, last])

@@ -331,8 +331,8 @@ def test_some_trials_alone_have_files_of_their_own_and_the_rest_goes_on_from_the
     setup = Setup(tmp_path, 1, lambda progress: None)
     part = catalogue.of_points(Squares()).make(Request(trials=1), setup, "a command")
     assert [point["trial"] for point in MEASURED] == [0] * 5
-    assert {path.stem for path in part.files} == {"squares-part"}
-    assert set(pd.read_csv(tmp_path / "squares-part.csv")["trial"]) == {0}
+    assert {path.stem for path in part.files} == {"squares-trials1"}
+    assert set(pd.read_csv(tmp_path / "squares-trials1.csv")["trial"]) == {0}
     whole = catalogue.of_points(Squares()).make(Request(trials=2), setup, "a command")
     assert {path.stem for path in whole.files} == {"squares"}
     assert [point["trial"] for point in MEASURED] == [0] * 5 + [1] * 5

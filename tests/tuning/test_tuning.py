@@ -197,6 +197,33 @@ def test_a_collapsed_setting_is_never_chosen_and_a_smoother_one_only_if_it_is_as
     assert preferred(rough, [hardly, surely], 1.1) is surely
 
 
+def test_what_the_caller_fixed_is_carried_to_a_fold_as_if_it_had_been_chosen():
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 3, 3000)
+    X = 0.5 * rng.normal(size=(3, 20))[y] + rng.normal(size=(3000, 20))
+    given, setting = Given(X, np.eye(3)[y]), Setting("frobenius", "frobenius", 0.25, 1.0, 0.05)
+    part = given.part(np.arange(400))
+    free = Scale.of(given, Wishes("frobenius", "frobenius"), denoised=True)
+    chosen, of_part = free.lambdas(setting), free.lambdas_of_part(setting, part)
+    features = Scale.of(given, Wishes("frobenius", "frobenius", AUTO, chosen.features), denoised=True)
+    assert features.lambdas(setting) == chosen
+    assert features.lambdas_of_part(setting, part).projection == pytest.approx(of_part.projection)
+    both = Scale.of(given, Wishes("frobenius", "frobenius", chosen.projection, chosen.features), denoised=True)
+    assert both.lambdas(setting) == chosen
+    root = np.sqrt(3000 / 400)
+    assert both.lambdas_of_part(setting, part).projection == pytest.approx(chosen.projection / root, rel=0.2)
+    assert both.lambdas_of_part(setting, part).features == pytest.approx(chosen.features * root, rel=0.3)
+
+
+def test_a_search_round_lambdas_that_it_would_have_chosen_tells_as_many_labels():
+    rng = np.random.default_rng(6)
+    y = rng.integers(0, 3, 2000)
+    X = rng.normal(size=(3, 20))[y] + 1.5 * rng.normal(size=(2000, 20))
+    free = FLRClassifier(feature_norm="frobenius", random_state=0).fit(X, y)
+    fixed = FLRClassifier(feature_norm="frobenius", lambda_features=free.lambdas_.features, random_state=0).fit(X, y)
+    assert fixed.tuning_.chosen.score == pytest.approx(free.tuning_.chosen.score, abs=0.02)
+
+
 def test_noisy_features_lose_their_noise_and_labels_are_told_as_well_as_by_ridge_regression():
     """Ten classes under noise three times as large; held against the best threshold of one who knows the truth."""
     rng = np.random.default_rng(3)

@@ -67,7 +67,7 @@ class Norm(ABC):
         return 1.0 / np.sqrt(seen * max(shape))
 
     def threshold(self, weight: float) -> float:
-        """By how much singular values of features fall under this norm with this weight; 0 where that is not so."""
+        """By how much every singular value of features falls under this norm, so weighted; 0 if not all alike."""
         return 0.0
 
 

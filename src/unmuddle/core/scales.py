@@ -17,6 +17,9 @@ ALPHA, BETA, LABELS = 0.2, 1.0, 0.05
 LABEL_DELTA = np.sqrt(0.5)
 """Corner of Huber's function on label rows: half the length of a label that moved from one class to another."""
 
+LEFT = 0.05
+"""Least share of the size of lambda 1 that is left when features are shrunk."""
+
 FAR = 3.5
 """Robust deviations beyond which a cell is set aside when the noise level is measured."""
 
@@ -60,14 +63,17 @@ def projection_scale(
 ) -> float:
     """About the lambda 1 from which Z = 0 is stationary: the spectral norm of the label gradient there.
 
-    X is the features there, or these with singular values lowered by a ``threshold``, as their own norm has it.
+    X is the features there, or these with singular values lowered by a ``threshold``, as their own norm has it; but no
+    less than a share of the size is left, for labels may bend features.
     """
     if label_norm.fixes_zero:
         return spectral_norm(features) or 1.0
     X, Y = features - features.mean(axis=0), labels - mean_label(labels, label_weights)
-    X = prox_nuclear(X, threshold) if threshold > 0 else X
     Y = Y if label_weights is None else Y * label_weights[:, None]
-    return label_weight * (label_norm.label_slope * spectral_norm(X.T @ Y) or 1.0)
+    size = spectral_norm(X.T @ Y)
+    if threshold > 0:
+        size = max(spectral_norm(prox_nuclear(X, threshold).T @ Y), LEFT * size)
+    return label_weight * (label_norm.label_slope * size or 1.0)
 
 
 def noise_level(features: Array) -> float:

@@ -56,7 +56,7 @@ class Tails:
     reach: Array
     """From the median up to where the tail ends, on the scale of the power."""
     fall: Array
-    """The same from the median down; infinite where most cells are zero, or several are below it."""
+    """The same from the median down; infinite where most cells are zero, several are below it, or tails are heavy."""
 
     @classmethod
     def of(cls, X: Array) -> Self:
@@ -101,7 +101,7 @@ def _tail_of(cells: Array) -> tuple[float, float, float, float, float]:
         return np.nan, 0.0, 1.0, 0.0, np.inf
     middle = float(np.median(amounts))
     with np.errstate(over="ignore"):
-        ratios, rare = np.minimum(amounts / middle, DEEPEST), 2 * len(amounts) < len(cells)
+        ratios, rare = np.clip(amounts / middle, TINIEST, DEEPEST), 2 * len(amounts) < len(cells)
     floor = 0.0 if rare else _floor_of(ratios)
     over = np.maximum((ratios - floor) / (1.0 - floor), TINIEST)
     ends = [_even_tail(over, quantiles, width, 0.0 if rare else 1.0) for quantiles, width in SIDES]

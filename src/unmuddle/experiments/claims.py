@@ -20,7 +20,7 @@ from unmuddle.experiments.margins import DEFAULTS, Margin, find_margin, size
 from unmuddle.experiments.plan import parse
 from unmuddle.experiments.stored import Form, TableRun, find_study, find_table, forms_of, look_at, read_cells
 from unmuddle.experiments.studies import STUDIES, Study
-from unmuddle.experiments.studies.study import make_frame
+from unmuddle.experiments.studies.study import make_frame, suffix_of
 from unmuddle.experiments.write import fill, heading, kind_of
 from unmuddle.files import write_whole
 
@@ -243,8 +243,9 @@ def judge_study(study: Study, folder: Path) -> Finding:
         told = f"{NOT_YET}; begun: {begun.words}" if begun else NOT_YET
         return Finding(title, study.claim, NOT_RUN, "", told, command)
     verdict, _, figures = study.verdict(make_frame(run.records)).partition(": ")
+    verdict += SO_FAR if run.trials else ""
     told = run.words + (f"; begun: {begun.words}" if begun else "")
-    name = study.name + ("-quick" if run.quick else "-part" if run.trials else "")
+    name = study.name + ("-quick" if run.quick else suffix_of(run.trials) if run.trials else "")
     files = {"page": _first(folder / "studies", [name], "md"), "picture": _first(folder / "studies", [name], "svg")}
     figures = figures[:1].upper() + figures[1:]
     if not (run.quick or run.trials):

@@ -59,8 +59,9 @@ class Scale:
     minimiser stays the same if lambda 2 and 3 fall by sqrt(k) and lambda 1 grows by it. The natural sizes of lambda 1
     and 2 do so by themselves; lambda 3, which has no such size, is multiplied by the square root of the share.
 
-    ``denoised`` is for a search: the size of lambda 1 is then that of features which their own norm has shrunk, so that
-    alpha means the same whatever beta is. Else alphas that suit features as given let a smaller beta collapse.
+    ``denoised`` is for a search: the size of lambda 1 is then that of features which their norm has shrunk, where that
+    is a matter of a threshold, so that alpha means the same whatever beta is. Else alphas that suit features as given
+    let a smaller beta collapse.
     """
 
     given: Given
@@ -84,35 +85,30 @@ class Scale:
 
     def lambdas(self, setting: Setting) -> Lambdas:
         """Weights for all rows: the caller's where there are any, else multiples of the natural sizes."""
-        found = self._multiples(setting, self.given, setting.label_weight)
-        wishes = self.wishes
-        return Lambdas(
-            projection=_or(wishes.lambda_projection, found.projection),
-            features=_or(wishes.lambda_features, found.features),
-            labels=found.labels,
-        )
+        return self.lambdas_of_part(setting, self.given)
 
     def lambdas_of_part(self, setting: Setting, part: Given) -> Lambdas:
         """The same for a part of the rows, so that the minimiser is about the same."""
         weight = setting.label_weight * np.sqrt(len(self.given.features) / len(part.features))
-        found, whole = (
-            self._multiples(setting, part, weight),
-            self._multiples(setting, self.given, setting.label_weight),
-        )
-        wanted = self.lambdas(setting)
-        return Lambdas(
-            projection=found.projection * (wanted.projection / whole.projection),
-            features=found.features * (wanted.features / whole.features),
-            labels=weight,
-        )
+        features = self._features(setting, part)
+        return Lambdas(self._projection(setting, part, weight, features), features, weight)
 
-    def _multiples(self, setting: Setting, given: Given, weight: float) -> Lambdas:
-        feature_norm, seen = self.norms(setting)[0], seen_share(given.missing)
-        features = setting.beta * feature_norm.feature_weight(given.features.shape, self.level, seen)
-        lowered = feature_norm.threshold(_or(self.wishes.lambda_features, features)) if self.denoised else 0.0
-        return Lambdas(setting.alpha * self._slope(setting, given, weight, lowered), features, weight)
+    def _features(self, setting: Setting, part: Given) -> float:
+        norm, wish = self.norms(setting)[0], _fixed(self.wishes.lambda_features)
+        size, whole = (
+            norm.feature_weight(given.features.shape, self.level, seen_share(given.missing))
+            for given in (part, self.given)
+        )
+        return setting.beta * size if wish is None else wish * (size / whole)
 
-    def _slope(self, setting: Setting, given: Given, weight: float, lowered: float) -> float:
+    def _projection(self, setting: Setting, part: Given, weight: float, features: float) -> float:
+        wish = _fixed(self.wishes.lambda_projection)
+        if wish is None:
+            lowered = self.norms(setting)[0].threshold(features) if self.denoised else 0.0
+            return setting.alpha * self._slope(setting, part, weight, lowered)
+        return wish * (self._slope(setting, part, weight) / self._slope(setting, self.given, setting.label_weight))
+
+    def _slope(self, setting: Setting, given: Given, weight: float, lowered: float = 0.0) -> float:
         """The size of lambda 1, reckoned once."""
         key = id(given), lowered, setting.label_norm, weight
         if key not in self.slopes:
@@ -121,5 +117,6 @@ class Scale:
         return self.slopes[key][1]
 
 
-def _or(wish: float | str | None, otherwise: float) -> float:
-    return otherwise if wish is None or isinstance(wish, str) else float(wish)
+def _fixed(wish: float | str | None) -> float | None:
+    """What the caller fixed; None where it was left to its natural size, or to be chosen."""
+    return None if wish is None or isinstance(wish, str) else float(wish)

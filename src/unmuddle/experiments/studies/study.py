@@ -49,6 +49,12 @@ SOURCES = {
 }
 
 
+FEW_TRIALS = (
+    "These are not all trials of the study: its verdict is of what was run so far, and a standard error is 0 where "
+    "there is one trial."
+)
+
+
 class Study(Protocol):
     """What a study offers. May also have ``notes``, ``alone`` (one process only) and ``cost`` (of a point, relative).
 
@@ -141,7 +147,7 @@ def run_study(
 ) -> Made:
     """Measure what is missing, then write ``<name>.csv``, ``.md``, ``.html``, ``.svg`` and ``.png``.
 
-    A quick run writes ``<name>-quick``, and one of the first ``trials`` alone ``<name>-part``, so that neither takes
+    A quick run writes ``<name>-quick``, and one of the first ``trials`` alone ``<name>-trials2``, so that none takes
     the place of a full one. Points that failed are tried again with ``retry``; those that lacked a file or a package
     always.
     """
@@ -156,11 +162,17 @@ def run_study(
             on_progress(agenda.progress(record))
     found = [agenda.records[key] for key in keys]
     failed = [record for record in found if record.status != "done"]
-    command = command or f"unmuddle reproduce {study.name}{' --quick' if quick else ''}"
-    name = study.name + ("-quick" if quick else "") + ("-part" if few else "")
-    files = write_study(study, folder, name, found, command)
+    size = f" --trials {trials}" if few else ""
+    command = command or f"unmuddle reproduce {study.name}{' --quick' if quick else ''}{size}"
+    name = study.name + ("-quick" if quick else "") + (suffix_of(trials) if few else "")
+    files = write_study(study, folder, name, found, command, (FEW_TRIALS,) if few else ())
     reason = f"{failed[0].key}: {failed[0].reason}" if failed else ""
     return Made(files, len(failed), reason, f"{study.title}\n{study.verdict(make_frame(found))}")
+
+
+def suffix_of(trials: int) -> str:
+    """Of the names of files of the first so many trials."""
+    return f"-trials{trials}"
 
 
 def trials_of(points: Sequence[Point]) -> int:
@@ -285,14 +297,16 @@ class StudyPage:
         return ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "none"
 
 
-def write_study(study: Study, folder: Path, name: str, records: Sequence[Measured], command: str) -> list[Path]:
-    """Write every file, once all of them are made; returns their paths."""
+def write_study(
+    study: Study, folder: Path, name: str, records: Sequence[Measured], command: str, remarks: Sequence[str] = ()
+) -> list[Path]:
+    """Write every file, once all of them are made; returns their paths. ``remarks`` come before the study's notes."""
     frame = make_frame(records)
     if frame.empty:
         raise UnmuddleError(
             f"no point of {name} could be measured, so nothing is written; the first failed by: {records[0].reason}"
         )
-    page = StudyPage(study, name, command, study.verdict(frame), _notes(study, frame), records)
+    page = StudyPage(study, name, command, study.verdict(frame), [*remarks, *_notes(study, frame)], records)
     contents = {
         "csv": _csv(records),
         "md": fill("study.md", page=page).encode(),
