@@ -318,12 +318,15 @@ def test_sensitivity_is_judged_by_the_largest_mean_loss():
 
 def test_recovery_counts_a_gain_only_beyond_twice_its_standard_error():
     rows = pd.DataFrame(STUDIES["recovery"].points(True))
+    rows = rows.assign(feature_error_given=1.0, labels_right_given=0.5)
     better = rows.assign(feature_error=50 / rows["n"], labels_right=rows["n"] / 1000)
     assert STUDIES["recovery"].verdict(better).startswith("reproduced")
     noisy = better.assign(labels_right=0.5 + 0.1 * rows["trial"] + rows["n"] / 1e5)
     assert STUDIES["recovery"].verdict(noisy).startswith("partly")
     flat = rows.assign(feature_error=0.5, labels_right=0.5)
     assert STUDIES["recovery"].verdict(flat).startswith("not")
+    as_given = rows.assign(feature_error=0.5, labels_right=rows["n"] / 1000, labels_right_given=rows["n"] / 1000)
+    assert STUDIES["recovery"].verdict(as_given).startswith("not")
 
 
 def test_some_trials_alone_have_files_of_their_own_and_the_rest_goes_on_from_them(tmp_path):
