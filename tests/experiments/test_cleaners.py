@@ -106,7 +106,8 @@ def test_a_record_keeps_its_curve_through_json_and_old_stores_have_none():
 def test_the_stored_table_can_still_be_read():
     records = read_store(ROOT / "docs" / "results" / "table1" / "cells.jsonl")
     assert len(records) > 8000
-    assert all(record.recall == () for cell, record in records.items() if cell.method != "hybrid")  # of later make
+    later = ("hybrid", "unmuddle-auto")  # rows that were run when recall was stored already
+    assert all(record.recall == () for cell, record in records.items() if cell.method not in later)
 
 
 @pytest.fixture(name="people")
