@@ -306,13 +306,24 @@ def test_the_ablation_is_reproduced_only_if_the_full_model_is_ahead_by_much_ever
         assert f"{100 * gap:+.1f} points" in STUDIES["ablation"].verdict(rows)
 
 
-def test_sensitivity_is_judged_by_the_largest_mean_loss():
+def test_sensitivity_is_judged_by_the_largest_mean_change():
     rows = pd.DataFrame(STUDIES["sensitivity"].points(True)).assign(accuracy=0.8)
     assert STUDIES["sensitivity"].verdict(rows).startswith("reproduced")
     rows.loc[rows["exponent"] == 2.5, "accuracy"] = 0.5
     assert STUDIES["sensitivity"].verdict(rows).startswith("partly")
     assert "0 points within a decade, 30 over all" in STUDIES["sensitivity"].verdict(rows)
     rows.loc[rows["exponent"] == 1.0, "accuracy"] = 0.6
+    assert STUDIES["sensitivity"].verdict(rows).startswith("not")
+    rows.loc[rows["exponent"] == 1.0, "accuracy"] = 1.0
+    assert "20 points within a decade, 30 over all" in STUDIES["sensitivity"].verdict(rows)
+
+
+def test_what_learns_nothing_is_not_insensitive():
+    rows = pd.DataFrame(STUDIES["sensitivity"].points(True)).assign(accuracy=0.8)
+    rows.loc[rows["solver"] == "paper", "accuracy"] = 0.1
+    assert STUDIES["sensitivity"].verdict(rows).startswith("partly")
+    assert STUDIES["sensitivity"].verdict(rows).count("it learns nothing at the choice") == 2
+    rows.loc[(rows["solver"] == "admm") & (rows["exponent"] == 1.0), "accuracy"] = 0.6
     assert STUDIES["sensitivity"].verdict(rows).startswith("not")
 
 
