@@ -296,6 +296,16 @@ def test_a_convergence_point_is_the_solver_stopped_there():
     assert measured["objective"] == pytest.approx(model.objective_)
     assert measured["certificate"] == pytest.approx(model.certificate_.worst)
     assert measured["mu_change_K"] == pytest.approx(model.trace_["mu_change_K"][-1])
+    assert not measured["collapsed"]
+
+
+def test_a_stationary_point_that_says_the_same_of_every_row_does_not_speak_for_theorem_1():
+    rows = pd.DataFrame(STUDIES["convergence"].points(True)).assign(residual=1e-9, certificate=1e-9, collapsed=0.0)
+    rows[list(convergence.LIMITS)] = 0.0
+    assert STUDIES["convergence"].verdict(rows).startswith("reproduced")
+    rows.loc[(rows["solver"] == "paper") & (rows["labels"] == "worst"), "collapsed"] = 1.0
+    assert STUDIES["convergence"].verdict(rows).startswith("partly")
+    assert "collapsed to the same scores for every row in 2" in STUDIES["convergence"].verdict(rows)
 
 
 def test_the_ablation_is_reproduced_only_if_the_full_model_is_ahead_by_much_everywhere():
