@@ -132,9 +132,9 @@ class Convergence:
         settled = int((ours["certificate"] <= STATIONARY).sum())
         return (
             f"{word}: Algorithm 1 ends with residuals of at most {paper['residual'].max():.0e} in all {len(paper)} "
-            f"runs, at a stationary point in {stationary} of them (certificate {_range(paper['certificate'])}), and has "
-            f"collapsed to the same scores for every row in {collapsed}; "
-            f"the largest of the products that Theorem 1 assumes to vanish ends at {_range(limits)}. The default "
+            f"runs, at a stationary point in {stationary} of them (certificate {_range(paper['certificate'])}), and "
+            f"has collapsed to the same scores for every row in {collapsed}; the largest of the products that "
+            f"Theorem 1 assumes to vanish ends at {_range(limits)}. The default "
             f"solver, after at most {int(frame['iterations'].max())} iterations, is at a stationary point in {settled} "
             f"of {len(ours)} (certificate {_range(ours['certificate'])}), collapsed in {int(ours['collapsed'].sum())}."
         )
