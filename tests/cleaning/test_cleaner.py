@@ -15,6 +15,7 @@ from sklearn.svm import LinearSVC
 
 from cleaning.planted import TEXT, Planted, X, Y, blobs, cleaner, planted
 from unmuddle import HybridCleaner, RobustPCA
+from unmuddle.cleaning.judging import Panel
 
 
 @pytest.fixture(scope="module")
@@ -323,6 +324,24 @@ def test_a_rule_on_one_of_many_columns_is_told_nearly_as_well_as_by_a_forest(see
     assert model.score(table[360:], truth[360:]) >= forest.score(table[360:], truth[360:]) - 0.03
     assert model.voices_[model.judges_.index("forest")] > 0.5
     assert sum(model.voices_) == pytest.approx(1)
+
+
+def test_a_linear_model_that_learned_wrong_labels_by_heart_is_taught_better(monkeypatch):
+    """Counts of words, as many columns as rows; what it was taught has no say in verdicts, its labels are in it."""
+    gained = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        y, ways = rng.integers(0, 4, 700), rng.dirichlet(np.full(400, 0.05), size=4)
+        rows = np.array([rng.multinomial(12, 0.5 * ways[each] + 0.5 / 400) for each in y], dtype=float)
+        spoiled = np.where(rng.random(400) < 0.35, (y[:400] + 1) % 4, y[:400])
+        model = HybridCleaner(recovery="none", random_state=0).fit(rows[:400], spoiled)
+        assert model._panel.memorised > 0.3
+        taught, judged = model.score(rows[400:], y[400:]), model.clean(rows[400:], y[400:]).y
+        monkeypatch.setattr(Panel, "classify", Panel.predict)
+        gained.append(taught - model.score(rows[400:], y[400:]))
+        np.testing.assert_array_equal(judged, model.clean(rows[400:], y[400:]).y)
+        monkeypatch.undo()
+    assert np.mean(gained) > 0.01
 
 
 def test_clouds_judge_where_rows_lie_in_clouds_and_not_where_they_do_not():

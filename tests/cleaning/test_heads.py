@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from cleaning.planted import blobs
@@ -19,7 +20,9 @@ from unmuddle.cleaning.heads import (
     hear_kernel,
     hear_linear,
     make_folds,
+    memorised,
     sample_rows,
+    teach_linear,
     tune_kernel,
     tune_linear,
 )
@@ -200,3 +203,31 @@ def test_a_forest_grown_in_batches_is_the_forest_grown_at_once_and_tells_how_far
     np.testing.assert_array_equal(heard.head.predict(rows), once.predict_proba(rows))
     np.testing.assert_array_equal(heard.held_out, once.oob_decision_function_)
     assert told == [batch / 5 for batch in range(5)]
+
+
+def test_a_linear_model_memorises_what_it_can():
+    """Noise in more columns than rows can be repeated and not foreseen; one column alone can be neither."""
+    rng = np.random.default_rng(0)
+    labels = rng.permutation(np.repeat(np.arange(3), 20))
+    given = replace(GIVEN, codes=labels, folds=make_folds(labels, 0))
+    wide, narrow = rng.normal(size=(60, 90)), rng.normal(size=(60, 1))
+    assert memorised(hear_linear(wide, given, 10.0), wide, given) == 1.0
+    assert memorised(hear_linear(narrow, given, 10.0), narrow, given) < 0.2
+
+
+def test_nothing_is_memorised_where_all_is_foreseen():
+    far, labels = blobs(60, apart=20.0)
+    given = Given.of(labels, np.ones(60), 3, seed=0)
+    assert memorised(hear_linear(far, given, 1.0), far, given) == 0.0
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
+def test_a_taught_model_is_logistic_regression_on_every_class_with_its_chance(share):
+    rng = np.random.default_rng(1)
+    weights, likely = rng.uniform(0.5, 2.0, 60), rng.dirichlet(np.ones(3), 60)
+    given = replace(GIVEN, weights=weights)
+    chances = (share * likely + (1 - share) * np.eye(3)[Y]) * weights[:, None]
+    oracle = LogisticRegression(C=0.3, tol=1e-8, max_iter=2000)
+    oracle.fit(np.repeat(X, 3, axis=0), np.tile(np.arange(3), 60), sample_weight=chances.ravel())
+    taught = teach_linear(X, given, 0.3, likely, share)
+    assert taught.predict(X) == pytest.approx(oracle.predict_proba(X), abs=2e-3)

@@ -82,7 +82,8 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     estimator : classifier, default=None
-        Learns from the cleaned data and predicts. None predicts by the mean of the built-in models.
+        Learns from the cleaned data and predicts. None predicts by the mean of the built-in models, of which the linear
+        one is fitted once more, to likely labels, in as far as it had learned the given ones by heart.
     recovery : {"auto", "gaussian", "rpca", "flr", "none"}, transformer, or list of these, default="auto"
         What recovers features. ``"gaussian"``: a normal model of rows with wrong cells, then a filter for noise in all
         cells; ``"rpca"``: robust PCA; ``"flr"``: `FLRClassifier`, which also uses the labels of other rows; ``"none"``:
@@ -225,7 +226,7 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         recovered = self._recover(X).recovered
         if self.estimator_ is None:
-            return self._evidence.sharpen(self._panel.predict(recovered))
+            return self._evidence.sharpen(self._panel.classify(recovered))
         found = self.estimator_.predict_proba(recovered.views[self.view_])
         spread = np.zeros((len(found), len(self.classes_)))
         spread[:, self.estimator_.classes_] = found
@@ -295,6 +296,8 @@ class HybridCleaner(ClassifierMixin, TransformerMixin, BaseEstimator):
         verdict = self._judge(P, labels)
         self.view_, self.judges_, self.voices_ = self._panel.view, self._panel.names, self._panel.voices
         self.estimator_ = learn(self.estimator, recovered.views[self.view_], verdict.posterior, given)
+        if self.estimator_ is None:
+            self._panel = self._panel.teach(recovered, verdict.posterior, given)
         rows = self._see(table, matrix, recovered)
         self._publish(rows, labels, verdict, given, P)
         return rows, labels, verdict

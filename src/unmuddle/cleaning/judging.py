@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -19,7 +19,9 @@ from unmuddle.cleaning.heads import (
     hear_forest,
     hear_kernel,
     hear_linear,
+    memorised,
     sample_rows,
+    teach_linear,
     tune_kernel,
     tune_linear,
 )
@@ -69,7 +71,12 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True)
 class Panel:
-    """The heads with their names and what each counts; the forest, the last, has a view and a scale of its own."""
+    """The heads with their names and what each counts; the forest, the last, has a view and a scale of its own.
+
+    The linear model, the first, can repeat any labels where columns are as many as rows. ``memorised`` says how far it
+    does so, and so far it is ``taught`` what labels most likely are. That is for predictions alone: it has then heard
+    of the labels that are to be judged.
+    """
 
     view: str
     forest_view: str
@@ -79,11 +86,31 @@ class Panel:
     heads: tuple[Head, ...]
     voices: tuple[float, ...]
     trials: tuple[Trial, ...]
+    memorised: float
+    taught: Head | None = None
 
     def predict(self, recovered: Recovered) -> Array:
-        """Mean of what the heads say of new rows."""
-        scaled = bounded(self.scaling.apply(recovered.views[self.view]))
-        *smooth, forest = self.heads
+        """Mean of what the heads say of the labels of new rows."""
+        return self._mean(self.heads, recovered)
+
+    def classify(self, recovered: Recovered) -> Array:
+        """The same with the linear model as it was taught."""
+        linear, *others = self.heads
+        return self._mean((self.taught or linear, *others), recovered)
+
+    def teach(self, recovered: Recovered, posterior: Array, given: Given) -> Panel:
+        """With the linear model fitted to what labels most likely are, in as far as it memorises them."""
+        if self.memorised == 0.0:
+            return self
+        strength = next(trial.strength for trial in self.trials if trial.view == self.view)
+        return replace(self, taught=teach_linear(self._scaled(recovered), given, strength, posterior, self.memorised))
+
+    def _scaled(self, recovered: Recovered) -> Array:
+        return bounded(self.scaling.apply(recovered.views[self.view]))
+
+    def _mean(self, heads: tuple[Head, ...], recovered: Recovered) -> Array:
+        scaled = self._scaled(recovered)
+        *smooth, forest = heads
         said = [head.predict(scaled) for head in smooth]
         said.append(forest.predict(bounded(self.forest_scaling.apply(recovered.views[self.forest_view]))))
         return mean_opinion(said, self.voices)
@@ -168,8 +195,10 @@ def convene(
     voices *= [VOICES if name == "clouds" else 1.0 for name in heard]
     voices /= voices.sum()
     heads = tuple(each.head for each in heard.values())
-    scalings = tried.scalings[best.view], forest_scaling
-    panel = Panel(best.view, forest_view, *scalings, tuple(heard), heads, tuple(voices.tolist()), tried.trials)
+    panel = Panel(
+        best.view, forest_view, tried.scalings[best.view], forest_scaling, tuple(heard), heads,
+        tuple(voices.tolist()), tried.trials, memorised(heard["linear"], X, given),
+    )  # fmt: skip
     return panel, mean_opinion([each.held_out for each in heard.values()], voices)
 
 

@@ -21,7 +21,7 @@ from unmuddle.cleaning import HybridCleaner
 from unmuddle.core.prox import Array
 from unmuddle.errors import InvalidDataError
 
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 """Of the model file; a change of what it holds raises it."""
 
 TRUSTED = frozenset(
