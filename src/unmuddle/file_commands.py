@@ -61,6 +61,9 @@ def clean(
     out: Annotated[Path | None, typer.Option(help="Folder to write; FILE-cleaned without it.")] = None,
     id_column: Annotated[str | None, typer.Option("--id", help="Column that names the rows.")] = None,
     ignore: Annotated[list[str] | None, typer.Option(help="Column to leave alone; may be repeated.")] = None,
+    unlabeled: Annotated[
+        list[str] | None, typer.Option(help="A label that means none, such as unsure; may be repeated.")
+    ] = None,
     estimator: Annotated[Estimator, typer.Option(help="What learns from the cleaned data.")] = Estimator.auto,
     fdr: Annotated[float, typer.Option(help="Share of false alarms among flags, between 0 and 1.")] = 0.1,
     no_overlap: Annotated[
@@ -80,7 +83,7 @@ def clean(
     Example: unmuddle clean wine.csv --label cultivar --id bottle
     """
     with guarded(debug):
-        roles = Roles(label, id_column, tuple(ignore or ()))
+        roles = Roles(label, id_column, tuple(ignore or ()), tuple(unlabeled or ()))
         job = Job(file, roles, out, str(estimator.value), fdr, seed, review_only, force, not no_overlap)
         if dry_run:
             _show_plan(*describe(job), job.folder, as_json=as_json)

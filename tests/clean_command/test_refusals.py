@@ -33,6 +33,11 @@ def test_the_column_of_labels_has_no_other_role(tmp_path, option):
         ([], "--label must name the column"),
         (["--label", "species", "--id", "tagg"], "--id must name a column; got 'tagg'"),
         (["--label", "species", "--ignore", "colour", "--ignore", "hue"], "--ignore must name a column; got 'hue'"),
+        (
+            ["--label", "species", "--unlabeled", "unsure"],
+            "got 'unsure', which no row has. Labels: 'ash', 'birch', 'cedar'",
+        ),
+        (["--label", "species", "--unlabeled", "ash", "--unlabeled", "birch"], "at least 2 classes; got only 'cedar'"),
         (["--label", "species", "--fdr", "2"], "fdr must be a number between 0 and 1"),
         (["--label", "species", "--estimator", "magic"], "magic"),
         (["--label", "species", "--seed", "-1"], "--seed"),

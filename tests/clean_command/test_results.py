@@ -151,6 +151,23 @@ def test_other_estimators_are_saved_and_loaded_and_a_review_changes_nothing(tree
     assert b"900.00" not in (out / "applied.csv").read_bytes()
 
 
+def test_marks_of_no_label_are_no_class_and_stay_as_they_are(trees):
+    lines, marked = trees.read_text().splitlines(), {3: "?", 20: "?", 41: "unsure"}
+    for number, mark in marked.items():
+        lines[number] = ",".join([lines[number].rpartition(",")[0], mark])
+    trees.write_text("\n".join(lines) + "\n")
+    result = run("clean", trees, "--label", "species", "--unlabeled", "?", "--unlabeled", "unsure")
+    assert result.exit_code == 0, result.output
+    assert "3 rows have no label" in result.output
+    out = trees.parent / "trees-cleaned"
+    judged = {int(line["row"]): line for line in read(out / "label_issues.csv")}
+    assert [judged[number - 1]["given"] for number in marked] == ["", "", ""]
+    assert {line["suggested"] for line in judged.values()} == {"ash", "birch", "cedar"}
+    kept = [line["species"] for line in read(out / "cleaned.csv")]
+    assert [kept[number - 1] for number in marked] == ["?", "?", "unsure"]
+    assert "--unlabeled '?' --unlabeled unsure" in json.loads((out / "summary.json").read_text())["command"]
+
+
 def test_a_dry_run_shows_types_and_writes_nothing(trees):
     result = run("clean", trees, "--label", "species", "--dry-run")
     assert result.exit_code == 0

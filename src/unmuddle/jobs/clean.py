@@ -90,6 +90,7 @@ class Job:
         """What a user types to have the same again, wherever it is written."""
         roles = self.roles
         named = [("--label", roles.label), ("--id", roles.id), *(("--ignore", name) for name in roles.ignore)]
+        named += [("--unlabeled", text) for text in roles.unlabeled]
         chosen = [("--estimator", self.estimator), ("--fdr", self.fdr), ("--seed", self.seed)]
         pairs = [(option, str(value)) for option, value in (*named, *chosen) if value is not None]
         words = [word for pair in pairs for word in pair]

@@ -153,12 +153,14 @@ def demand(source: Source, position: int, numeric: bool) -> Column:
     return Column(name, Kind.NUMBER, _to_numbers(cells, pattern is COMMA), comma=pattern is COMMA)
 
 
-def labels_of(source: Source, position: int) -> Column:
-    """The column of labels, as text, None where a row has none."""
+def labels_of(source: Source, position: int, unlabeled: Sequence[str] = ()) -> Column:
+    """The column of labels, as text, None where a row has none or one that means so."""
     cells = source.cells(position)
     if isinstance(cells, np.ndarray):
         cells = [_label(cell) for cell in cells.tolist()]
-    return Column(source.names[position], Kind.CATEGORY, _texts(cells))
+    texts = _texts(cells)
+    texts[np.isin(texts, list(unlabeled))] = None
+    return Column(source.names[position], Kind.CATEGORY, texts)
 
 
 def _label(value: Any) -> str:

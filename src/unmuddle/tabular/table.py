@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from unmuddle.tabular.columns import Column, Kind, demand, labels_of, understand
+from unmuddle.tabular.columns import MISSING, Column, Kind, demand, labels_of, understand
 from unmuddle.tabular.source import Source, is_unnamed
 
 LEAST_ROWS, FEW_ROWS = 10, 5
@@ -26,6 +26,8 @@ class Roles:
     label: str | None = None
     id: str | None = None
     ignore: tuple[str, ...] = ()
+    unlabeled: tuple[str, ...] = ()
+    """What stands where a row has no label, besides empty cells."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def prepare(source: Source, roles: Roles) -> Table:
     name = roles.label or source.label
     if name is None:
         raise source.error(f"--label must name the column of labels. Columns: {_listed(source.names)}.")
-    label = labels_of(source, source.position(name, "--label"))
+    label = labels_of(source, source.position(name, "--label"), _check_unlabeled(source, name, roles.unlabeled))
     _check_labels(source, label)
     _check_roles(source, roles, name)
     left_out = {source.names[source.position(other, "--ignore")] for other in roles.ignore}
@@ -175,6 +177,21 @@ def _check_roles(source: Source, roles: Roles, label: str) -> None:
         raise source.error(
             f"--ignore must name another column than --id; got {roles.id!r} for both. Leave one of them out."
         )
+
+
+def _check_unlabeled(source: Source, label: str, unlabeled: Sequence[str]) -> Sequence[str]:
+    """Each must stand somewhere, or it is misspelt; what means a missing cell anyway may be said once more."""
+    if not unlabeled:
+        return ()
+    found = set(labels_of(source, source.position(label, "--label")).values.tolist()) - {None}
+    for text in unlabeled:
+        if text not in found | MISSING:
+            raise source.error(
+                f"--unlabeled must be what stands for no label; got {text!r}, which no row has. Labels: "
+                f"{_listed(sorted(found))}.",
+                column=label,
+            )
+    return unlabeled
 
 
 def _check_labels(source: Source, label: Column) -> None:
