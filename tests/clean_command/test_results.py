@@ -165,7 +165,19 @@ def test_marks_of_no_label_are_no_class_and_stay_as_they_are(trees):
     assert {line["suggested"] for line in judged.values()} == {"ash", "birch", "cedar"}
     kept = [line["species"] for line in read(out / "cleaned.csv")]
     assert [kept[number - 1] for number in marked] == ["?", "?", "unsure"]
-    assert "--unlabeled '?' --unlabeled unsure" in json.loads((out / "summary.json").read_text())["command"]
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["unlabeled"] == ["?", "unsure"]
+    assert "--unlabeled '?' --unlabeled unsure" in summary["command"]
+
+
+@pytest.mark.parametrize("labels", [float, int, str, lambda codes: np.char.add(codes.astype(str), " ")])
+def test_a_number_that_means_no_label_is_known_however_it_is_stored(tmp_path, labels):
+    codes = np.where(np.arange(30) < 4, -1, np.arange(30) % 2)
+    rows = codes[:, None] + np.random.default_rng(0).normal(scale=0.1, size=(30, 3))
+    np.savez(tmp_path / "t.npz", X=rows, y=codes.astype(labels) if isinstance(labels, type) else labels(codes))
+    result = run("clean", tmp_path / "t.npz", "--unlabeled", " -1", "--dry-run", "--json")
+    assert result.exit_code == 0, result.output
+    assert "4 rows have no label" in result.output
 
 
 def test_a_dry_run_shows_types_and_writes_nothing(trees):

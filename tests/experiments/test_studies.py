@@ -306,6 +306,9 @@ def test_a_stationary_point_that_says_the_same_of_every_row_does_not_speak_for_t
     rows.loc[(rows["solver"] == "paper") & (rows["labels"] == "worst"), "collapsed"] = 1.0
     assert STUDIES["convergence"].verdict(rows).startswith("partly")
     assert "collapsed to the same scores for every row in 2" in STUDIES["convergence"].verdict(rows)
+    early = rows["iterations"] < rows["iterations"].max()
+    assert "every row in 0" in STUDIES["convergence"].verdict(rows.assign(collapsed=np.where(early, 1.0, np.nan)))
+    assert STUDIES["convergence"].verdict(rows.drop(columns="collapsed")).startswith("partly")
 
 
 def test_the_ablation_is_reproduced_only_if_the_full_model_is_ahead_by_much_everywhere():
@@ -330,6 +333,7 @@ def test_sensitivity_is_judged_by_the_largest_mean_change():
 
 def test_what_learns_nothing_is_not_insensitive():
     rows = pd.DataFrame(STUDIES["sensitivity"].points(True)).assign(accuracy=0.8)
+    assert STUDIES["sensitivity"].verdict(rows[rows["exponent"] != 0]).startswith("not")
     rows.loc[rows["solver"] == "paper", "accuracy"] = 0.1
     assert STUDIES["sensitivity"].verdict(rows).startswith("partly")
     assert STUDIES["sensitivity"].verdict(rows).count("it learns nothing at the choice") == 2

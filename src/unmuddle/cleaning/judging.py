@@ -73,9 +73,9 @@ class Trial(NamedTuple):
 class Panel:
     """The heads with their names and what each counts; the forest, the last, has a view and a scale of its own.
 
-    The linear model, the first, can repeat any labels where columns are as many as rows. ``memorised`` says how far it
-    does so, and so far it is ``taught`` what labels most likely are. That is for predictions alone: it has then heard
-    of the labels that are to be judged.
+    The linear model, the first, learns labels by heart that it could not foresee, all of them where columns are as many
+    as rows. ``memorised`` says how far, and so far it is ``taught`` what labels most likely are. That is for
+    predictions alone: it has then heard of the labels that are to be judged.
     """
 
     view: str

@@ -329,6 +329,7 @@ def summarise(found: Found, changes: Sequence[Change], job: Job, stages: Stages)
             "columns": len(source.names),
         },
         "label": table.label.name,
+        "unlabeled": list(job.roles.unlabeled),
         "id": job.roles.id,
         "types": {column.name: str(column.kind) for column in table.features},
         "ignored": {column.name: column.why for column in table.ignored},

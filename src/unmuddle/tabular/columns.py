@@ -158,9 +158,16 @@ def labels_of(source: Source, position: int, unlabeled: Sequence[str] = ()) -> C
     cells = source.cells(position)
     if isinstance(cells, np.ndarray):
         cells = [_label(cell) for cell in cells.tolist()]
-    texts = _texts(cells)
-    texts[np.isin(texts, list(unlabeled))] = None
+    texts, none = _texts(cells), {plain(text) for text in unlabeled}
+    texts[[text is not None and plain(text) in none for text in texts]] = None
     return Column(source.names[position], Kind.CATEGORY, texts)
+
+
+def plain(label: str) -> str:
+    """As a person writes it: without spaces round it, whole numbers without a point."""
+    stripped = label.strip()
+    whole = re.fullmatch(r"([-+]?[0-9]+)\.0*", stripped)
+    return whole[1] if whole else stripped
 
 
 def _label(value: Any) -> str:

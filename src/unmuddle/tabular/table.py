@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from unmuddle.tabular.columns import MISSING, Column, Kind, demand, labels_of, understand
+from unmuddle.tabular.columns import MISSING, Column, Kind, demand, labels_of, plain, understand
 from unmuddle.tabular.source import Source, is_unnamed
 
 LEAST_ROWS, FEW_ROWS = 10, 5
@@ -185,7 +185,7 @@ def _check_unlabeled(source: Source, label: str, unlabeled: Sequence[str]) -> Se
         return ()
     found = set(labels_of(source, source.position(label, "--label")).values.tolist()) - {None}
     for text in unlabeled:
-        if text not in found | MISSING:
+        if plain(text) not in MISSING.union(map(plain, found)):
             raise source.error(
                 f"--unlabeled must be what stands for no label; got {text!r}, which no row has. Labels: "
                 f"{_listed(sorted(found))}.",

@@ -96,7 +96,7 @@ class Sensitivity:
             near[solver] = largest_change(part[part["exponent"].abs() <= 1])
             far[solver] = largest_change(part)
             lost[solver] = _unlearned(frame, solver)
-        all_stable = all(far[solver][0] <= STABLE and not lost[solver] for solver in far)
+        all_stable = bool(far) and all(far[solver][0] <= STABLE and not lost[solver] for solver in far)
         any_stable = any(near[solver][0] <= STABLE and not lost[solver] for solver in far)
         word = "reproduced" if all_stable else "partly" if any_stable else "not"
         said = "; ".join(
@@ -119,10 +119,10 @@ def largest_change(frame: pd.DataFrame) -> tuple[float, str, str]:
 
 
 def _unlearned(frame: pd.DataFrame, solver: str) -> list[str]:
-    """Kinds of noise under which a solver has, at the choice, less than half of the best accuracy of all points."""
+    """Kinds of noise under which a solver has, at the choice, not half of the best accuracy of all points, or none."""
     kinds = []
     for kind, part in frame.groupby("noise", sort=False):
         chosen = part[(part["solver"] == solver) & (part["exponent"] == 0)]["accuracy"].mean()
-        if chosen < LEARNED * part["accuracy"].max():
+        if not chosen >= LEARNED * part["accuracy"].max():
             kinds.append(str(kind))
     return kinds
