@@ -153,14 +153,12 @@ def demand(source: Source, position: int, numeric: bool) -> Column:
     return Column(name, Kind.NUMBER, _to_numbers(cells, pattern is COMMA), comma=pattern is COMMA)
 
 
-def labels_of(source: Source, position: int, unlabeled: Sequence[str] = ()) -> Column:
-    """The column of labels, as text, None where a row has none or one that means so."""
+def labels_of(source: Source, position: int) -> Column:
+    """The column of labels, as text, None where a row has none."""
     cells = source.cells(position)
     if isinstance(cells, np.ndarray):
         cells = [_label(cell) for cell in cells.tolist()]
-    texts, none = _texts(cells), {plain(text) for text in unlabeled}
-    texts[[text is not None and plain(text) in none for text in texts]] = None
-    return Column(source.names[position], Kind.CATEGORY, texts)
+    return Column(source.names[position], Kind.CATEGORY, _texts(cells))
 
 
 def plain(label: str) -> str:

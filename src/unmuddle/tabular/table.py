@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -103,7 +103,7 @@ def prepare(source: Source, roles: Roles) -> Table:
     name = roles.label or source.label
     if name is None:
         raise source.error(f"--label must name the column of labels. Columns: {_listed(source.names)}.")
-    label = labels_of(source, source.position(name, "--label"), _check_unlabeled(source, name, roles.unlabeled))
+    label = _without(source, labels_of(source, source.position(name, "--label")), roles.unlabeled)
     _check_labels(source, label)
     _check_roles(source, roles, name)
     left_out = {source.names[source.position(other, "--ignore")] for other in roles.ignore}
@@ -179,19 +179,19 @@ def _check_roles(source: Source, roles: Roles, label: str) -> None:
         )
 
 
-def _check_unlabeled(source: Source, label: str, unlabeled: Sequence[str]) -> Sequence[str]:
-    """Each must stand somewhere, or it is misspelt; what means a missing cell anyway may be said once more."""
-    if not unlabeled:
-        return ()
-    found = set(labels_of(source, source.position(label, "--label")).values.tolist()) - {None}
+def _without(source: Source, label: Column, unlabeled: Sequence[str]) -> Column:
+    """Labels, None where they mean none; a mark that no row has is misspelt, unless it means a missing cell anyway."""
+    marks = [None if text is None else plain(text) for text in label.values]
     for text in unlabeled:
-        if plain(text) not in MISSING.union(map(plain, found)):
+        if plain(text) not in MISSING.union(marks):
             raise source.error(
                 f"--unlabeled must be what stands for no label; got {text!r}, which no row has. Labels: "
-                f"{_listed(sorted(found))}.",
-                column=label,
+                f"{_listed(sorted(set(label.values.tolist()) - {None}))}.",
+                column=label.name,
             )
-    return unlabeled
+    none = set(map(plain, unlabeled))
+    values = np.array([None if mark in none else text for mark, text in zip(marks, label.values, strict=True)], object)
+    return replace(label, values=values)
 
 
 def _check_labels(source: Source, label: Column) -> None:
